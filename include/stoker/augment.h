@@ -17,8 +17,9 @@
  * augment.device=cpu gives the same bits. Images are read as 8-bit levels, as the fused pass is exact for
  * those: floats 0 to 1 (up to 1 + 2^-20, which rounding may make of 1) as v * 255, rounded.
  *
- * Today images come from host memory. Results go to host memory on every device, or, if the device is a CUDA
- * GPU, to the memory of that GPU; images that lie in a GPU's memory are refused. */
+ * Images and masks come from host memory, or, if the device is a CUDA GPU, from the memory of that GPU, where
+ * it reads them itself. Results go to host memory on every device, or to the memory of that GPU, where those
+ * of images that lie there stay. */
 #ifndef STOKER_AUGMENT_H
 #define STOKER_AUGMENT_H
 
@@ -34,7 +35,8 @@ typedef struct stk_augment_options {
     const char *augment;    /* as stk_loader_options.augment; NULL: images are only resized and normalized */
     int64_t seed;           /* of everything that is drawn */
     int32_t image_size[2];  /* h, w of results; 0: as the images of the batch, which then share one size */
-    stk_store dtype;        /* of result images; auto: f32. u8: levels, rounded; then without mean and std */
+    stk_store dtype;        /* of result images; auto: f32. u8: levels, rounded; then without mean and std, on
+                               CPUs or, with results there, on a CUDA GPU */
     stk_axes axes;          /* of result images */
     double mean[3], std[3]; /* (v - mean) / std per channel, of values 0 to 1; 0: 0 and 1 */
     /* Classes and points that change sides in mirrored samples, as stk_loader_options.flip_pairs: "auto" by
@@ -73,8 +75,10 @@ typedef struct stk_augment_io {
     const int64_t *ids; /* [n] 0 to 2^32 - 1; NULL: 0, 1, … n - 1 */
     stk_axes axes;      /* of images, and of each in image_list */
 
-    /* Sources, read only. Images and masks may have any strides. Unless rows are dense and u8 (and images
-     * NHWC) each is copied on its way. Others are dense. */
+    /* Sources, read only. Images and masks may have any strides, and lie in host memory or in that of the
+     * options' CUDA device, all of them in one; on a device no image may be larger than options.image_size,
+     * unless options.augment crops. Unless rows are dense and u8 (and images NHWC) each is copied on its way
+     * (on a device in any case). Others are dense, in host memory. */
     stk_tensor images;            /* [n h w c] or [n c h w], u8 or f32; c is 1 or 3 */
     stk_tensor masks;             /* [n h w] u8 or i64, ids 0 to 255 */
     const stk_tensor *image_list; /* [n] instead of images, for different sizes: [h w c] or [c h w]; NULL */
@@ -97,12 +101,12 @@ typedef struct stk_augment_io {
 
 #define STK_AUGMENT_IO_INIT STK_INIT(stk_augment_io)
 
-/* Returns when all results are there. Result images and masks may lie in the memory of the options' CUDA
- * device; work of the caller's that uses them must have ended before the call. STK_ERROR_ARGUMENT names the
- * argument that is wrong, STK_ERROR_SAMPLE the sample with a float outside 0 to 1 or an id outside 0 to 255;
- * what results hold after a failure is undefined. After STK_ERROR_TIMEOUT a GPU may still write to them, and
- * the augmenter can only be closed. Nothing is allocated for a batch that is no larger than those before.
- * Threads: one at a time; a call while another is under way is refused. */
+/* Returns when all results are there. Images and masks, given and as results, may lie in the memory of the
+ * options' CUDA device; work of the caller's that uses them must have ended before the call.
+ * STK_ERROR_ARGUMENT names the argument that is wrong, STK_ERROR_SAMPLE the sample with a float outside 0 to
+ * 1 or an id outside 0 to 255; what results hold after a failure is undefined. After STK_ERROR_TIMEOUT a GPU
+ * may still write to them, and the augmenter can only be closed. Nothing is allocated for a batch that is no
+ * larger than those before. Threads: one at a time; a call while another is under way is refused. */
 STK_API stk_status stk_augmenter_apply(stk_augmenter *augmenter, const stk_augment_io *io, stk_error *error);
 
 /* Options that are in effect other than requested, or were left to the augmenter: [*count], which belong to

@@ -15,6 +15,7 @@ typedef struct augmenter_object {
     stk__loan_pool *pool; /* memory of results */
     PyObject *tensor_type;
     int32_t image_size[2]; /* h, w; 0: as the images */
+    int gpu;               /* in whose memory images and masks lie; -1: in the host's */
 } augmenter_object;
 
 enum { SOURCES = 4, RESULTS = 7 };
@@ -61,29 +62,33 @@ static bool open_it(augmenter_object *self, const stk_augment_options *options)
     return status == STK_OK;
 }
 
-/* Augmenter(settings, augment, class_names, point_names, point_count, threads): settings are pairs of bytes
- * of section data, names lists of bytes. */
+/* Augmenter(settings, augment, class_names, point_names, point_count, threads, gpu): settings are pairs of
+ * bytes of section data, names lists of bytes; gpu is -1 for the CPU. */
 static int augmenter_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
     augmenter_object *self = (augmenter_object *)object;
     stk_loader_options read = STK_LOADER_OPTIONS_INIT;
     PyObject *settings, *class_names, *point_names;
+    char device[24];
     long long threads;
-    int point_count;
+    int point_count, gpu;
     if (keywords || self->pool) {
-        PyErr_SetString(PyExc_TypeError, "_stoker.Augmenter takes six arguments, once");
+        PyErr_SetString(PyExc_TypeError, "_stoker.Augmenter takes seven arguments, once");
         return -1;
     }
     self->tensor_type = stk__tensor_type_of(object);
     self->pool = stk__loan_pool_create();
     if (!self->tensor_type) return -1;
     if (!self->pool) return PyErr_NoMemory() ? 0 : -1;
-    if (!PyArg_ParseTuple(args, "OzOOiL", &settings, &read.augment, &class_names, &point_names, &point_count,
-                          &threads) ||
+    if (!PyArg_ParseTuple(args, "OzOOiLi", &settings, &read.augment, &class_names, &point_names, &point_count,
+                          &threads, &gpu) ||
         !stk__loader_read_settings(settings, &read))
         return -1;
     stk_augment_options options = options_of(&read);
     options.threads = threads;
+    self->gpu = gpu;
+    PyOS_snprintf(device, sizeof device, "cuda:%d", gpu);
+    if (gpu >= 0) options.device = device;
     options.point_count = point_count;
     const char **classes = NULL, **points = NULL;
     const bool opened = read_names(class_names, &classes, &options.class_count) &&
@@ -103,6 +108,7 @@ typedef struct augment_call {
     stk__borrowed sources[SOURCES], results[RESULTS], ids;
     stk__borrowed *lists[2]; /* images, masks; [count], NULL: they are in one array */
     stk_tensor *tensors[2];  /* of the lists */
+    int gpu;
 } augment_call;
 
 static const char *const source_names[SOURCES] = {"images", "masks", "labels", "points"};
@@ -122,7 +128,7 @@ static bool borrow_list(augment_call *call, int which, PyObject *list)
     for (size_t i = 0; i < count; i++) {
         stk__borrowed *item = &call->lists[which][i];
         PyOS_snprintf(name, sizeof name, "%s[%zu]", source_names[which], i);
-        if (!stk__borrow(item, PyList_GetItem(list, (Py_ssize_t)i), name, false)) return false;
+        if (!stk__borrow_on(item, PyList_GetItem(list, (Py_ssize_t)i), name, false, call->gpu)) return false;
         call->tensors[which][i] = item->tensor;
     }
     return true;
@@ -135,9 +141,10 @@ static bool borrow_sources(augment_call *call, PyObject *sources)
     for (int i = 0; i < SOURCES; i++) {
         PyObject *source = PyTuple_GetItem(sources, i);
         if (!source) return false;
-        const bool list = i < 2 && PyList_Check(source);
-        if (list ? !borrow_list(call, i, source)
-                 : !stk__borrow(&call->sources[i], source, source_names[i], false))
+        const bool pixels = i < 2, list = pixels && PyList_Check(source);
+        if (list
+                ? !borrow_list(call, i, source)
+                : !stk__borrow_on(&call->sources[i], source, source_names[i], false, pixels ? call->gpu : -1))
             return false;
         *tensors[i] = call->sources[i].tensor;
     }
@@ -153,7 +160,7 @@ static bool borrow_results(augment_call *call, PyObject *results)
                                           &io->out_labels2, &io->out_lambda, &io->out_points};
     for (int i = 0; i < RESULTS; i++) {
         PyObject *result = PyTuple_GetItem(results, i);
-        if (!result || !stk__borrow(&call->results[i], result, "a result", true)) return false;
+        if (!result || !stk__borrow_on(&call->results[i], result, "a result", true, call->gpu)) return false;
         *tensors[i] = call->results[i].tensor;
     }
     return true;
@@ -217,6 +224,7 @@ static PyObject *augmenter_apply(PyObject *object, PyObject *args)
                           &PyTuple_Type, &results) ||
         !is_open(self))
         return NULL;
+    call.gpu = self->gpu;
     call.io.count = count;
     call.io.epoch = epoch;
     call.io.axes = planar ? STK_AXES_NCHW : STK_AXES_NHWC;

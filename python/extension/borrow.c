@@ -137,7 +137,8 @@ static bool read_capsule(stk__borrowed *borrowed, const char *name)
     return true;
 }
 
-static bool is_in_host_memory(PyObject *array, const char *name)
+/* Sets where the tensor is. gpu: it may be there; -1: on none. */
+static bool find_place(stk__borrowed *borrowed, PyObject *array, const char *name, int gpu)
 {
     int type, index;
     char where[64];
@@ -146,31 +147,54 @@ static bool is_in_host_memory(PyObject *array, const char *name)
     Py_XDECREF(device);
     if (!known) return blame(name);
     if (type == STK_DLPACK_CPU || type == STK_DLPACK_PINNED) return true;
+    if (type == STK_DLPACK_CUDA && index == gpu) {
+        borrowed->tensor.device = STK_DEVICE_CUDA;
+        borrowed->tensor.device_index = index;
+        return true;
+    }
     if (type == STK_DLPACK_CUDA)
         snprintf(where, sizeof where, "lies in the memory of cuda:%d, and is refused", index);
     else
         snprintf(where, sizeof where, "lies in the memory of a device, and is refused");
-    return refuse(STK_ERROR_UNSUPPORTED, name, where,
-                  "today sources come from host memory: augment before .cuda(), or use "
-                  "stoker.Loader(device='cuda'), which augments on the GPU");
+    return refuse(
+        STK_ERROR_UNSUPPORTED, name, where,
+        "all of a batch lies in host memory, or its images on a GPU: tensors of PyTorch, their masks "
+        "beside them");
 }
 
-static bool borrow_capsule(stk__borrowed *borrowed, PyObject *array, const char *name)
+/* stream=-1: the caller has waited for what made the tensor. */
+static PyObject *ask_capsule(PyObject *array, bool gpu)
 {
-    if (!is_in_host_memory(array, name)) return false;
-    borrowed->capsule = PyObject_CallMethod(array, "__dlpack__", NULL);
+    PyObject *method = PyObject_GetAttrString(array, "__dlpack__"), *none = PyTuple_New(0),
+             *words = gpu ? Py_BuildValue("{s:i}", "stream", -1) : NULL, *capsule = NULL;
+    if (method && none && (words || !gpu)) capsule = PyObject_Call(method, none, words);
+    Py_XDECREF(method);
+    Py_XDECREF(none);
+    Py_XDECREF(words);
+    return capsule;
+}
+
+static bool borrow_capsule(stk__borrowed *borrowed, PyObject *array, const char *name, int gpu)
+{
+    if (!find_place(borrowed, array, name, gpu)) return false;
+    borrowed->capsule = ask_capsule(array, borrowed->tensor.device == STK_DEVICE_CUDA);
     return borrowed->capsule ? read_capsule(borrowed, name) : blame(name);
 }
 
-bool stk__borrow(stk__borrowed *borrowed, PyObject *array, const char *name, bool writable)
+bool stk__borrow_on(stk__borrowed *borrowed, PyObject *array, const char *name, bool writable, int gpu)
 {
     memset(borrowed, 0, sizeof *borrowed);
     if (array == Py_None) return true;
     if (PyObject_CheckBuffer(array)) return borrow_buffer(borrowed, array, name, writable);
-    if (PyObject_HasAttrString(array, "__dlpack__")) return borrow_capsule(borrowed, array, name);
+    if (PyObject_HasAttrString(array, "__dlpack__")) return borrow_capsule(borrowed, array, name, gpu);
     PyErr_Format(PyExc_TypeError, "%s is %R, not an array of NumPy or PyTorch", name,
                  (PyObject *)Py_TYPE(array));
     return false;
+}
+
+bool stk__borrow(stk__borrowed *borrowed, PyObject *array, const char *name, bool writable)
+{
+    return stk__borrow_on(borrowed, array, name, writable, -1);
 }
 
 void stk__borrow_end(stk__borrowed *borrowed)

@@ -15,6 +15,9 @@ typedef struct stk__borrowed {
  * an exception that begins with the name: not an array, not writable though it has to be, not in host memory,
  * of a type that Stoker does not know. */
 bool stk__borrow(stk__borrowed *borrowed, PyObject *array, const char *name, bool writable);
+/* The same, also from the memory of the CUDA GPU of this number, which is PyTorch's current one; work of
+ * streams that uses it has ended. -1: of none. */
+bool stk__borrow_on(stk__borrowed *borrowed, PyObject *array, const char *name, bool writable, int gpu);
 void stk__borrow_end(stk__borrowed *borrowed);
 
 #endif

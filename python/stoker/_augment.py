@@ -81,6 +81,8 @@ class _Batch:
         self.channels, self.height, self.width = shape if planar else (shape[2], shape[0], shape[1])
         self.bytes = all(_dtype_name(image) == "uint8" for image in (images if self.listed else [images]))
         self.torch = torch_now() if _is_tensor(first) else None
+        self.device = first.device if self.torch is not None and first.is_cuda else None  # a GPU; None: host memory
+        self.gpu = -1 if self.device is None else self.device.index
         self.channels_last = planar and not self.listed and self.channels > 1 and self._steps(images)[1] == 1
 
     def _steps(self, images):
@@ -102,6 +104,27 @@ class _Batch:
         from numpy import empty
 
         return empty(shape, _TYPES[dtype])
+
+    def empty_pixels(self, raw, shape, dtype):
+        """Memory for images or masks, where the given images are."""
+        if self.device is None:
+            return self.empty(raw, shape, dtype)
+        return self.torch.empty(shape, dtype=getattr(self.torch, _TYPES[dtype]), device=self.device)
+
+    def to_host(self, array):
+        """Labels and the like are read there."""
+        return array.cpu() if self.device is not None and getattr(array, "is_cuda", False) else array
+
+    def to_device(self, array):
+        return array if array is None or self.device is None else array.to(self.device)
+
+    def apply(self, raw, *arguments):
+        """On a GPU after PyTorch's current stream: it has made what was given, and is through with what was in the memory of results."""
+        if self.device is None:
+            return raw.apply(self.count, *arguments)
+        with self.torch.cuda.device(self.device):  # PyTorch hands out tensors of the current one only
+            self.torch.cuda.current_stream().synchronize()
+            return raw.apply(self.count, *arguments)
 
     def turned(self, image):
         """[n h w c] in memory as [n c h w]."""
@@ -145,19 +168,19 @@ class Augment:
         self._opened, self._pid = {}, os.getpid()
         self._alone = False  # the pool's threads are not here
 
-    def _raw(self, dtype, axes, point_count, added):
+    def _raw(self, dtype, axes, point_count, added, gpu=-1):
         """The library's augmenter for results like these, opened at the first."""
         if self._pid != os.getpid():  # a fork: threads of the pool are not in this process
             self._start()
             self._alone = True
-        key = (dtype, axes, point_count, added, self.training)
+        key = (dtype, axes, point_count, added, self.training, gpu)
         if key not in self._opened:
-            threads = 1 if self._alone or (self._threads is None and _worker_info() is not None) else self._threads or 0
+            threads = 0 if gpu >= 0 else 1 if self._alone or (self._threads is None and _worker_info() is not None) else self._threads or 0
             seed = (self._seed + added) % _IDS if added else self._seed
             pairs = [*self._pairs, (b"dtype", dtype.encode()), (b"axes", axes.encode()), (b"seed", str(seed).encode())]
             try:
                 self._opened[key] = _stoker.Augmenter(pairs, self._augment if self.training else None, self._class_names, self._point_names,
-                                                      point_count, threads)
+                                                      point_count, threads, gpu)
             except Error as error:
                 raise _reworded(error) from None
         return self._opened[key]
@@ -170,15 +193,16 @@ class Augment:
         masks = _lay_masks(masks, batch.listed)
         if epoch is not None:
             self.set_epoch(epoch)
-        added, ids = self._draws(batch.count, ids)
+        labels, points = batch.to_host(labels), batch.to_host(points)
+        added, ids = self._draws(batch.count, batch.to_host(ids))
         dtype = self._dtype or ("u8" if batch.bytes and not self._normalizes else "f32")
         nhwc = batch.channels_last or not self._planar
         alone = points is not None and masks is None and labels is None and self._class_names is None and self._point_names is None
-        raw = self._raw(dtype, "nhwc" if nhwc else "nchw", _shape_of("points", points, "nk3")[1] if alone else 0, added)
+        raw = self._raw(dtype, "nhwc" if nhwc else "nchw", _shape_of("points", points, "nk3")[1] if alone else 0, added, batch.gpu)
         results = self._results(raw, batch, dtype, nhwc, (masks, points, labels))
         sources = (list(images) if batch.listed else images, masks, labels, points)
         try:
-            raw.apply(batch.count, self._epoch, ids, self._planar, sources, results)
+            batch.apply(raw, self._epoch, ids, self._planar, sources, results)
         except Error as error:
             raise _reworded(error) from None
         return self._dress(batch, results)
@@ -214,13 +238,13 @@ class Augment:
         (masks, points, labels), mixes = targets, raw.mixes()
         height, width = self._size if self._size != (0, 0) else (batch.height, batch.width)
         plane, lone = (batch.count, height, width), (batch.count,)
-        images = batch.empty(raw, (*plane, batch.channels) if nhwc else (batch.count, batch.channels, height, width), dtype)
+        images = batch.empty_pixels(raw, (*plane, batch.channels) if nhwc else (batch.count, batch.channels, height, width), dtype)
         out_masks = out_masks2 = out_labels = out_labels2 = out_points = None
         if masks is not None:
             first = masks[0] if isinstance(masks, list) and masks else masks
             ids = "u8" if _dtype_name(first) == "uint8" else "i64"
-            out_masks = batch.empty(raw, plane, ids)
-            out_masks2 = batch.empty(raw, plane, ids) if mixes else None
+            out_masks = batch.empty_pixels(raw, plane, ids)
+            out_masks2 = batch.empty_pixels(raw, plane, ids) if mixes else None
         if labels is not None:
             shape = getattr(labels, "shape", None)
             if shape is None or len(shape) not in (1, 2):
@@ -234,7 +258,8 @@ class Augment:
 
     @staticmethod
     def _dress(batch, results):
-        images, masks, masks2, labels, labels2, share, points = results
+        images, masks, masks2, *facts = results
+        labels, labels2, share, points = map(batch.to_device, facts)
         parts = [batch.turned(images) if batch.channels_last else images]
         if masks is not None:
             parts.append(masks if masks2 is None else (masks, masks2, share))
@@ -266,7 +291,7 @@ class Augment:
         return self.train(False)
 
     def to(self, *ignored, **also_ignored):
-        """Itself: it has no parameters, and works in host memory."""
+        """Itself: it has no parameters, and works where the images of a call are."""
         return self
 
     def module(self):

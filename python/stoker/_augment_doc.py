@@ -4,7 +4,7 @@ KEYWORDS = """\
 Augments batches of a program's own images, in the library's own threads: in place of Kornia or torchvision.transforms.v2.
 
     augment = stoker.Augment("strong", image_size=224)
-    for images, masks in dataloader:               # torch tensors or NumPy arrays, in host memory
+    for images, masks in dataloader:               # torch tensors, also on a GPU, or NumPy arrays
         images, masks = augment(images, masks)
 
 augment(images, masks=None, points=None, labels=None, *, epoch=None, ids=None)
@@ -22,6 +22,10 @@ What is drawn depends on seed, epoch and id of each sample only. ids: those of a
 would have made with the same seed and settings. Without ids samples are numbered as they come, from 0 at the first call and
 where epoch changes; without epoch it stays what it was, 0 at first. In worker processes of a DataLoader, without ids, PyTorch's
 seed of the worker is added, so that all workers and epochs differ; the pass has one thread there. A schedule needs epoch.
+
+CUDA tensors are augmented on their GPU, in the order of PyTorch's current stream, with the bits of the CPU; all results lie there.
+Masks lie where the images are; labels, points and ids may be in host memory. There images may not be larger than image_size
+unless they are cropped.
 
 train() and eval(), as of a torch.nn.Module (eval: images are resized and normalized only); module() makes one. Pickled, or used
 after a fork, it opens again in the new process.

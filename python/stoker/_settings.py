@@ -143,7 +143,7 @@ def augment_of_keywords(function, preset, settings):
     for name in settings:
         text = f"{function}() got an unexpected keyword argument '{name}'"
         if name == "device":
-            raise TypeError(f"{text}: it runs on CPUs; stoker.Loader(device='cuda') augments on a GPU")
+            raise TypeError(f"{text}: it runs where its images are, on the CPU or on their GPU")
         if name in _OF_KORNIA:
             raise TypeError(f"{text}: {_OF_KORNIA[name]}")
         if name not in known:

@@ -41,6 +41,7 @@ class Augmenter:
         point_names: list[bytes] | None,
         point_count: int,
         threads: int,
+        gpu: int,
         /,
     ) -> None: ...
     def apply(

@@ -49,6 +49,7 @@ static void destroy(stk_augmenter *augmenter)
     stk__buffer_fini(&augmenter->blocks);
     stk__buffer_fini(&augmenter->mixes_made);
     stk__buffer_fini(&augmenter->views);
+    stk__buffer_fini(&augmenter->sources);
     if (augmenter->lost) {
         leave_behind(augmenter);
         return;

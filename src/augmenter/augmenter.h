@@ -42,7 +42,7 @@ struct stk_augmenter {
     atomic_bool busy;           /* a call is under way */
     stk__augment_crew crew;
     stk__augmenter_worker workers[STK_POOL_WORKERS];
-    stk__buffer samples, blocks, mixes_made, views, arena; /* of a call */
+    stk__buffer samples, blocks, mixes_made, views, sources, arena; /* of a call */
     stk_loader_effect effects[STK_AUGMENTER_EFFECTS];
     int effect_count;
 };
@@ -67,6 +67,7 @@ typedef struct stk__augmenter_call {
     size_t count;
     uint32_t epoch;
     bool masks;
+    bool resident;                  /* images and masks lie in the memory of the device */
     stk__augment_target target;     /* of the first sample */
     void *mask2;                    /* of the first sample; NULL: none */
     stk__augmenter_sample *samples; /* [count] */
@@ -86,5 +87,12 @@ void stk__augmenter_mix(stk__augmenter_call *call);
 
 /* augmenter_pixels.c: images and masks, mixing included. */
 stk_status stk__augmenter_run(stk__augmenter_call *call, stk_error *error);
+
+/* augmenter_resident.c, for calls that are resident: what a device reads instead of an arena of the host's,
+ * [count], which belong to the augmenter. The call has been laid out. */
+stk_status stk__augmenter_sources(stk__augmenter_call *call, const stk__kernel_gather **sources,
+                                  stk_error *error);
+/* When the batch is ready: STK_ERROR_SAMPLE if a value was no pixel. */
+stk_status stk__augmenter_judge_sources(const stk__augmenter_call *call, stk_error *error);
 
 #endif

@@ -78,6 +78,12 @@ static bool is_small(const stk_tensor *tensor)
     return true;
 }
 
+/* Images and masks may lie in the memory of this GPU; -1: of none. */
+static int cuda_index_of(const stk_augmenter *augmenter)
+{
+    return stk__device_keeps(augmenter->device) ? augmenter->device->index : -1;
+}
+
 static stk_status take_images(stk__augmenter_call *call, stk_error *error)
 {
     const stk_augment_io *io = call->io;
@@ -91,7 +97,7 @@ static stk_status take_images(stk__augmenter_call *call, stk_error *error)
                                        .dtypes = U8 | F32,
                                        .ndim = list ? 3 : 4,
                                        .shape = {list ? 0 : io->count},
-                                       .cuda_index = -1,
+                                       .cuda_index = cuda_index_of(call->augmenter),
                                        .like = list ? NULL : "io.count"};
         if (list || i == 0) STK__TRY(stk__tensor_check(tensor, &rule, error));
         if (!is_small(tensor)) return stk__fail(error, STK_ERROR_ARGUMENT, "%s is too large", name);
@@ -122,7 +128,7 @@ static stk_status take_masks(stk__augmenter_call *call, stk_error *error)
                                  .dtypes = U8 | I64,
                                  .ndim = 3,
                                  .shape = {io->count, sample->image.h, sample->image.w},
-                                 .cuda_index = -1,
+                                 .cuda_index = cuda_index_of(call->augmenter),
                                  .like = "the size of images"};
         if (list) {
             rule.ndim = 2;
@@ -156,6 +162,52 @@ static stk_status check_alike(const stk__augmenter_call *call, stk_error *error)
                   first->w, i, image->h, image->w);
         stk__error_hint(error, "set options.image_size");
         return STK_ERROR_ARGUMENT;
+    }
+    return STK_OK;
+}
+
+/* Images and masks lie in one memory, the host's or the device's. */
+static stk_status check_places(stk__augmenter_call *call, stk_error *error)
+{
+    const stk_augment_io *io = call->io;
+    const stk_tensor *first = io->image_list ? &io->image_list[0] : &io->images;
+    call->resident = first->device != STK_DEVICE_CPU;
+    if (is_there(&io->masks) && io->masks.device != first->device)
+        return refuse("io.images and io.masks are not in the same memory", error);
+    for (size_t i = 0; io->image_list && i < call->count; i++) {
+        const bool image = io->image_list[i].device != first->device;
+        if (!image && !(io->mask_list && io->mask_list[i].device != first->device)) continue;
+        return stk__fail(error, STK_ERROR_ARGUMENT,
+                         "io.image_list[0] and io.%s_list[%zu] are not in the same memory",
+                         image ? "image" : "mask", i);
+    }
+    return STK_OK;
+}
+
+/* What a device does not do with images in its memory: they become smaller on the host only. */
+static stk_status check_resident(const stk__augmenter_call *call, stk_error *error)
+{
+    const stk_augmenter *augmenter = call->augmenter;
+    const stk__extent size = augmenter->size;
+    if (!call->resident) return STK_OK;
+    if (call->io->out_images.device == STK_DEVICE_CPU) {
+        stk__fail(error, STK_ERROR_UNSUPPORTED,
+                  "io.out_images is in host memory, but %s is in the memory of '%s'",
+                  call->samples[0].image.name, augmenter->device->info.name);
+        stk__error_hint(error, "results of images in a GPU's memory stay there");
+        return STK_ERROR_UNSUPPORTED;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        const stk__pixel_source *image = &call->samples[i].image;
+        const stk__extent resized =
+            stk__plan_extent(augmenter->crops, (stk__extent){image->w, image->h}, size);
+        if (resized.w == image->w && resized.h == image->h) continue;
+        stk__fail(error, STK_ERROR_UNSUPPORTED,
+                  "%s is in the memory of '%s' and larger than options.image_size: sample %zu is %d x %d, "
+                  "not up to %d x %d",
+                  image->name, augmenter->device->info.name, i, image->h, image->w, size.h, size.w);
+        stk__error_hint(error, "resize before, give images in host memory, or set crop in options.augment");
+        return STK_ERROR_UNSUPPORTED;
     }
     return STK_OK;
 }
@@ -251,14 +303,13 @@ static stk__tensor_rule rule_of_pixels(const stk__augmenter_call *call, const ch
 {
     const stk_augmenter *augmenter = call->augmenter;
     const int64_t n = call->io->count, h = call->target.h, w = call->target.w;
-    const bool cuda = stk__device_keeps(augmenter->device);
     stk__tensor_rule rule = {.name = name,
                              .item = -1,
                              .dtypes = dtypes,
                              .ndim = c ? 4 : 3,
                              .shape = {n, h, w, c},
                              .dense = true,
-                             .cuda_index = cuda ? augmenter->device->index : -1,
+                             .cuda_index = cuda_index_of(augmenter),
                              .like = "io.count, options.image_size and options.axes"};
     if (c && augmenter->planar) memcpy(rule.shape, (int64_t[4]){n, c, h, w}, sizeof rule.shape);
     return rule;
@@ -281,6 +332,11 @@ static stk_status check_pixel_results(const stk__augmenter_call *call, stk_error
     };
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
         STK__TRY(check_result(&results[i], error));
+    if (augmenter->device && augmenter->dtype == STK_DTYPE_U8 && io->out_images.device == STK_DEVICE_CPU)
+        return stk__fail(
+            error, STK_ERROR_UNSUPPORTED,
+            "io.out_images is u8 and in host memory, but '%s' makes bytes in its own memory only",
+            augmenter->device->info.name);
     const bool apart = (masks && io->out_masks.device != io->out_images.device) ||
                        (is_there(&io->out_masks2) && io->out_masks2.device != io->out_images.device);
     return apart ? refuse("io.out_images, io.out_masks and io.out_masks2 are not in the same memory", error)
@@ -389,11 +445,13 @@ stk_status stk__augmenter_call_open(stk__augmenter_call *call, stk_augmenter *au
     STK__TRY(reserve(call, error));
     STK__TRY(take_images(call, error));
     STK__TRY(take_masks(call, error));
+    STK__TRY(check_places(call, error));
     STK__TRY(check_alike(call, error));
     STK__TRY(check_labels(call, error));
     STK__TRY(check_points(call, error));
     make_target(call);
     STK__TRY(check_pixel_results(call, error));
+    STK__TRY(check_resident(call, error));
     STK__TRY(check_fact_results(call, error));
     return check_memory(io, error);
 }

@@ -187,9 +187,9 @@ static stk_status choose_device(stk_augmenter *augmenter, const stk_augment_opti
     if (o->timeout_s != 0 && !(o->timeout_s >= 0.1 && o->timeout_s <= 86400))
         return refuse("timeout_s", "is not 0.1 to 86400", error);
     if (!o->device || !*o->device || strcmp(o->device, "cpu") == 0) return choose_pool(augmenter, o);
-    if (augmenter->dtype == STK_DTYPE_U8)
+    if (augmenter->dtype == STK_DTYPE_U8 && strncmp(o->device, "cuda", 4) != 0)
         return stk__fail(error, STK_ERROR_UNSUPPORTED,
-                         "options.dtype is u8, which is made on the device 'cpu' only, not on '%s'",
+                         "options.dtype is u8, which is made on CPUs and CUDA GPUs only, not on '%s'",
                          o->device);
     const stk_status status = stk__device_open(&augmenter->device, o->device, error);
     if (status != STK_OK && error && !error->place[0])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images and masks of a call. On the CPU each sample is read, resized and swapped by the worker that runs its
  * pass, just before, so that its pixels are still in the cache; bytes as results are rounded from the floats
- * of that worker just after. A device gets all samples in one arena, filled the same way. Pairs are mixed at
- * last. Threads: the process's pool; calls of the device are the caller's. */
+ * of that worker just after. A device gets all samples in one arena, filled the same way, unless they lie in
+ * its memory (augmenter_resident.c). Pairs are mixed at last. Threads: the process's pool; calls of the
+ * device are the caller's. */
 #include "augmenter/augmenter.h"
 
 #include "core/align.h"
@@ -184,32 +185,37 @@ static stk_status copy_sample(const stk__augment_block *block, const stk__augmen
     return STK_OK;
 }
 
-static stk_status fill_arena(stk__augmenter_call *call, stk__augment_batch *batch, stk_error *error)
+/* Everything but the arena's bytes. */
+static stk_status make_batch(stk__augmenter_call *call, stk__augment_batch *batch, stk_error *error)
 {
     stk_augmenter *augmenter = call->augmenter;
     STK__TRY(stk__buffer_reserve(&augmenter->views, 2 * call->count * sizeof(stk_view), error));
     stk_view *images = (stk_view *)(void *)augmenter->views.data, *masks = images + call->count;
-    const size_t bytes = lay_out(call, images, masks);
-    STK__TRY(stk__buffer_reserve(&augmenter->arena, bytes, error));
-    augmenter->crew.kernel = copy_sample;
-    const stk__augment_work work = {
-        .count = call->count, .blocks = call->blocks, .context = call, .begin = begin_copy};
-    STK__TRY(stk__augment_crew_run(&work, &augmenter->crew, error));
     *batch = (stk__augment_batch){.count = call->count,
                                   .blocks = call->blocks,
-                                  .arena = augmenter->arena.data,
-                                  .arena_bytes = bytes,
+                                  .arena_bytes = lay_out(call, images, masks),
                                   .images = images,
                                   .masks = call->masks ? masks : NULL,
                                   .target = call->target};
     return STK_OK;
 }
 
+static stk_status fill_arena(stk__augmenter_call *call, stk__augment_batch *batch, stk_error *error)
+{
+    stk_augmenter *augmenter = call->augmenter;
+    STK__TRY(stk__buffer_reserve(&augmenter->arena, batch->arena_bytes, error));
+    augmenter->crew.kernel = copy_sample;
+    const stk__augment_work work = {
+        .count = call->count, .blocks = call->blocks, .context = call, .begin = begin_copy};
+    batch->arena = augmenter->arena.data;
+    return stk__augment_crew_run(&work, &augmenter->crew, error);
+}
+
 /* The events of a batch that stays on the device; its results are in the caller's memory there. */
 static stk_status keep_events(stk_augmenter *augmenter, uint64_t places, stk_error *error)
 {
     enum { LEAST_BYTES = 64 };
-    const stk__device_room room = {.size_bytes = LEAST_BYTES, .places = places};
+    const stk__device_room room = {.size_bytes = LEAST_BYTES, .places = places, .gathers = true};
     if (augmenter->kept && augmenter->kept_places >= places) return STK_OK;
     if (!stk__device_memory_destroy(&augmenter->kept)) augmenter->lost = true;
     STK__TRY(stk__device_memory_create(augmenter->device, &room, &augmenter->kept, error));
@@ -221,19 +227,25 @@ static stk_status run_into_device(stk__augmenter_call *call, const stk__augment_
                                   stk_error *error)
 {
     stk_augmenter *augmenter = call->augmenter;
-    const stk__device_task task = {
-        .augment = *batch, .mixes = call->mixes, .mix_count = call->mix_count, .mask2 = call->mask2};
+    stk__device_task task = {.augment = *batch,
+                             .table = augmenter->flip.ids,
+                             .mixes = call->mixes,
+                             .mix_count = call->mix_count,
+                             .mask2 = call->mask2};
     bool free;
+    if (call->resident) STK__TRY(stk__augmenter_sources(call, &task.sources, error));
     STK__TRY(keep_events(augmenter, call->count, error));
     STK__TRY(stk__device_submit(augmenter->kept, &task, error));
     STK__TRY(stk__device_ready(augmenter->kept, error));
-    return stk__device_ask(augmenter->kept, &free, error);
+    STK__TRY(stk__device_ask(augmenter->kept, &free, error));
+    return call->resident ? stk__augmenter_judge_sources(call, error) : STK_OK;
 }
 
 static stk_status run_on_device(stk__augmenter_call *call, stk_error *error)
 {
     stk__augment_batch batch;
-    STK__TRY(fill_arena(call, &batch, error));
+    STK__TRY(make_batch(call, &batch, error));
+    if (!call->resident) STK__TRY(fill_arena(call, &batch, error));
     if (call->io->out_images.device != STK_DEVICE_CPU) return run_into_device(call, &batch, error);
     STK__TRY(stk__device_augment(call->augmenter->device, &batch, error));
     mix_on_host(call);

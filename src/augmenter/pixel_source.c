@@ -96,18 +96,11 @@ static bool convert_row(const stk__pixel_source *source, int32_t y, uint8_t *to)
     return good;
 }
 
-/* One value of a row. */
-typedef struct row_value {
-    int32_t x;
-    float level;
-    int64_t id;
-} row_value;
-
 /* The first value of the row that is no pixel. */
-static row_value find_wrong(const stk__pixel_source *source, int32_t y)
+static stk__wrong_value find_wrong(const stk__pixel_source *source, int32_t y)
 {
     const int64_t count = (int64_t)source->w * source->channels;
-    row_value found = {0};
+    stk__wrong_value found = {.y = y};
     for (int64_t i = 0; i < count && found.level >= 0 && found.level <= 1 + STK_PIXEL_ROUNDING &&
                         found.id >= 0 && found.id <= 255;
          i++) {
@@ -122,20 +115,20 @@ static row_value find_wrong(const stk__pixel_source *source, int32_t y)
     return found;
 }
 
-static stk_status refuse_row(const stk__pixel_source *source, int32_t y, stk_error *error)
+stk_status stk__pixel_source_refuse(const stk__pixel_source *source, const stk__wrong_value *wrong,
+                                    stk_error *error)
 {
-    const row_value wrong = find_wrong(source, y);
     const unsigned long long item = source->item;
     if (source->dtype == STK_DTYPE_F32) {
         stk__damaged(error, STK_DAMAGE_BAD_VALUES,
                      "%s: sample %llu has the value %g at row %d, column %d, not 0 to 1", source->name, item,
-                     (double)wrong.level, y, wrong.x);
+                     (double)wrong->level, wrong->y, wrong->x);
         stk__error_hint(error, "divide levels of 0 to 255 by 255, or give them as u8; normalize by "
                                "options.mean and options.std");
     } else {
         stk__damaged(error, STK_DAMAGE_MASK_IDS,
                      "%s: sample %llu has the id %lld at row %d, column %d, not 0 to 255", source->name, item,
-                     (long long)wrong.id, y, wrong.x);
+                     (long long)wrong->id, wrong->y, wrong->x);
         stk__error_hint(error, "use 255 for pixels that the loss ignores");
     }
     return STK_ERROR_SAMPLE;
@@ -152,7 +145,10 @@ stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, st
     *pixels = stk__pixels_dense(NULL, source->w, source->h, source->channels);
     STK__TRY(stk__buffer_reserve(room, pixels->pitch_bytes * (size_t)pixels->h, error));
     pixels->data = room->data;
-    for (int32_t y = 0; y < source->h; y++)
-        if (!convert_row(source, y, stk__pixels_row(*pixels, y))) return refuse_row(source, y, error);
+    for (int32_t y = 0; y < source->h; y++) {
+        if (convert_row(source, y, stk__pixels_row(*pixels, y))) continue;
+        const stk__wrong_value wrong = find_wrong(source, y);
+        return stk__pixel_source_refuse(source, &wrong, error);
+    }
     return STK_OK;
 }

@@ -13,7 +13,7 @@
 typedef struct stk__pixel_source {
     const char *name;    /* of the argument, for errors: "io.images" */
     uint64_t item;       /* the sample's place in the batch, for errors, too */
-    const uint8_t *data; /* of the first value; NULL: there is none */
+    const uint8_t *data; /* of the first value, maybe on a device; NULL: there is none */
     stk_dtype dtype;     /* images: U8, F32 (0 to 1); masks: U8, I64 (0 to 255) */
     int32_t w, h, channels;
     int64_t row_bytes, pixel_bytes, channel_bytes; /* from one to the next; any sign */
@@ -34,5 +34,16 @@ bool stk__pixel_source_is_direct(const stk__pixel_source *source);
  * outside 0 to 255. */
 stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, stk__buffer *room,
                                   stk__pixels *pixels, stk_error *error);
+
+/* A value that is no pixel. */
+typedef struct stk__wrong_value {
+    int32_t y, x;
+    float level; /* of an image */
+    int64_t id;  /* of a mask */
+} stk__wrong_value;
+
+/* STK_ERROR_SAMPLE, in words. */
+stk_status stk__pixel_source_refuse(const stk__pixel_source *source, const stk__wrong_value *wrong,
+                                    stk_error *error);
 
 #endif

@@ -62,7 +62,8 @@ static stk_status check_device(const stk_tensor *tensor, const stk__tensor_rule 
     }
     stk__fail(error, STK_ERROR_UNSUPPORTED, "%s is in the memory of a device; it must be in host memory",
               name);
-    stk__error_hint(error, "only result images and masks may be in a GPU's memory, that of options.device");
+    stk__error_hint(error, "only images and masks, given and as results, may be in a GPU's memory, that of "
+                           "options.device");
     return STK_ERROR_UNSUPPORTED;
 }
 

@@ -39,6 +39,8 @@ typedef struct stk__device_memory {
     uint8_t *data;       /* address on the device, for tensors; not to be read by the host */
     size_t size_bytes;   /* there */
     size_t pinned_bytes; /* of the host's side, from its start; 0: none is pinned */
+    /* Of a task with sources, when it is ready: stk__kernel_gather_work.wrong. */
+    const uint32_t *wrong;
 } stk__device_memory;
 
 typedef struct stk__device_room {
@@ -46,6 +48,7 @@ typedef struct stk__device_room {
     size_t host_bytes; /* of it that shall be pinned, whole pages; 0: none */
     size_t size_bytes; /* on the device; 0: batches go back to the host, only pinning is wanted */
     uint64_t places;   /* most samples of a batch */
+    bool gathers;      /* there will be tasks with sources */
 } stk__device_room;
 
 typedef struct stk__device_copy {
@@ -60,8 +63,13 @@ enum { STK_DEVICE_COPIES = 2 };
  * memory in it stays untouched until ask says so; the lists themselves are read during the call only. */
 typedef struct stk__device_task {
     stk__device_copy copies[STK_DEVICE_COPIES]; /* bytes 0: none */
-    stk__augment_batch augment;                 /* count 0: nothing; its target lies in the device's memory */
-    const stk__kernel_mix *mixes;               /* [mix_count] */
+    /* count 0: nothing. Its target lies in the device's memory, and may be u8: levels, rounded. */
+    stk__augment_batch augment;
+    /* [augment.count] in the device's memory, from which the arena is made there (augment.arena is NULL
+     * then); NULL: none. */
+    const stk__kernel_gather *sources;
+    const uint8_t *table;         /* [256] beside sources: what ids become that change sides */
+    const stk__kernel_mix *mixes; /* [mix_count] */
     uint64_t mix_count;
     void *mask2; /* on the device: second ids of the first sample, as target.mask; NULL: none */
 } stk__device_task;

@@ -25,7 +25,9 @@ bool stk__device_memory_destroy(stk__device_memory **memory)
 
 stk_status stk__device_submit(stk__device_memory *memory, const stk__device_task *task, stk_error *error)
 {
-    if (task->augment.count) STK__TRY(stk__launch_check(&task->augment, error));
+    stk__augment_batch batch = task->augment;
+    if (batch.target.dtype == STK_DTYPE_U8) batch.target.dtype = STK_DTYPE_F32; /* what kernels make first */
+    if (batch.count) STK__TRY(stk__launch_check(&batch, error));
     return memory->device->ops->submit(memory, task, error);
 }
 

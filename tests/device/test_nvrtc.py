@@ -17,7 +17,7 @@ import struct
 import sys
 
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
-KERNELS = ("stk_augment", "stk_dropout", "stk_grey", "stk_mix")
+KERNELS = ("stk_augment", "stk_dropout", "stk_gather", "stk_grey", "stk_mix", "stk_round")
 MOST_REGISTERS = 64
 NAMES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 

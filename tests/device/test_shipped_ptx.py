@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-KERNELS = ("stk_augment", "stk_dropout", "stk_grey", "stk_mix")
+KERNELS = ("stk_augment", "stk_dropout", "stk_gather", "stk_grey", "stk_mix", "stk_round")
 MOST_BYTES = 300_000
 MOST_SPILLED = 64
 # Contracted, approximate or flushed to zero where the reference is not.

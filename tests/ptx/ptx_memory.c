@@ -148,30 +148,47 @@ static void op_store(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
     }
 }
 
-static void add_at(const ptx_instruction *at, ptx_warp *warp, uint32_t lane, uint32_t base, uint64_t *before)
+/* Slots from `base` on: the address, then what is added, or what is a limit from above. */
+static void change_at(const ptx_instruction *at, ptx_warp *warp, uint32_t lane, uint32_t base, bool adds,
+                      uint64_t *before)
 {
     uint8_t *const place = reach(at, warp, lane, at->slot[base], true);
     if (!place) return;
-    *before = load(place, at->value_bytes);
-    const uint64_t sum = *before + warp->reg[at->slot[base + 1]][lane];
-    memcpy(place, &sum, at->value_bytes);
+    const uint64_t old = load(place, at->value_bytes),
+                   by = load((const uint8_t *)&warp->reg[at->slot[base + 1]][lane], at->value_bytes);
+    const uint64_t now = adds ? old + by : by < old ? by : old;
+    *before = old;
+    memcpy(place, &now, at->value_bytes);
 }
 
 /* atom d, [a], b: lane after lane. */
 static void op_atom(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
 {
     PTX_EACH_LANE(mask)
-    add_at(at, warp, lane, 1, &warp->reg[at->slot[0]][lane]);
+    change_at(at, warp, lane, 1, true, &warp->reg[at->slot[0]][lane]);
+}
+
+static void op_atom_min(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
+{
+    PTX_EACH_LANE(mask)
+    change_at(at, warp, lane, 1, false, &warp->reg[at->slot[0]][lane]);
 }
 
 static void op_red(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
 {
     uint64_t before;
     PTX_EACH_LANE(mask)
-    add_at(at, warp, lane, 0, &before);
+    change_at(at, warp, lane, 0, true, &before);
 }
 
-typedef enum word_kind { WORD_SPACE, WORD_TYPE, WORD_COUNT, WORD_ADD, WORD_HINT } word_kind;
+static void op_red_min(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
+{
+    uint64_t before;
+    PTX_EACH_LANE(mask)
+    change_at(at, warp, lane, 0, false, &before);
+}
+
+typedef enum word_kind { WORD_SPACE, WORD_TYPE, WORD_COUNT, WORD_ADD, WORD_MIN, WORD_HINT } word_kind;
 
 /* Hints and the order of memory say nothing about values here, where one thread after the other runs. */
 static const struct word {
@@ -201,6 +218,7 @@ static const struct word {
              {"b64", WORD_TYPE, 0, 8, false},
              {"s64", WORD_TYPE, 0, 8, true},
              {"add", WORD_ADD, 0, 0, false},
+             {"min", WORD_MIN, 0, 0, false},
              {"nc", WORD_HINT, 0, 0, false},
              {"ca", WORD_HINT, 0, 0, false},
              {"cg", WORD_HINT, 0, 0, false},
@@ -218,7 +236,7 @@ static const struct word *find_word(const char *text, size_t length)
 }
 
 /* What the modifiers behind the first word say. */
-static bool read_words(const char *modifiers, ptx_instruction *at, bool *adds)
+static bool read_words(const char *modifiers, ptx_instruction *at, word_kind *does)
 {
     at->value_count = 1;
     for (const char *m = modifiers; *m == '.';) {
@@ -228,7 +246,7 @@ static bool read_words(const char *modifiers, ptx_instruction *at, bool *adds)
         if (word->kind == WORD_SPACE) at->space = word->space;
         if (word->kind == WORD_COUNT) at->value_count = word->number;
         if (word->kind == WORD_TYPE) at->value_bytes = word->number, at->is_signed = word->is_signed;
-        *adds |= word->kind == WORD_ADD;
+        if (word->kind == WORD_ADD || word->kind == WORD_MIN) *does = word->kind;
         m += length;
     }
     return at->value_bytes != 0;
@@ -239,18 +257,22 @@ bool ptx_memory_decode(const char *name, ptx_instruction *at, const char **opera
     static const struct {
         const char *word, *operands[3]; /* of 1, 2 and 4 values */
         ptx_run run;
-        bool adds;
-    } kinds[] = {{"ld", {"xa", "(xx)a", "(xxxx)a"}, op_load, false},
-                 {"st", {"ax", "a(xx)", "a(xxxx)"}, op_store, false},
-                 {"atom", {"xax", NULL, NULL}, op_atom, true},
-                 {"red", {"ax", NULL, NULL}, op_red, true}};
+        word_kind does; /* WORD_HINT: nothing to what is there */
+    } kinds[] = {{"ld", {"xa", "(xx)a", "(xxxx)a"}, op_load, WORD_HINT},
+                 {"st", {"ax", "a(xx)", "a(xxxx)"}, op_store, WORD_HINT},
+                 {"atom", {"xax", NULL, NULL}, op_atom, WORD_ADD},
+                 {"atom", {"xax", NULL, NULL}, op_atom_min, WORD_MIN},
+                 {"red", {"ax", NULL, NULL}, op_red, WORD_ADD},
+                 {"red", {"ax", NULL, NULL}, op_red_min, WORD_MIN}};
     const size_t length = strcspn(name, ".");
-    bool adds = false;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         if (strlen(kinds[k].word) != length || memcmp(kinds[k].word, name, length) != 0) continue;
-        if (!read_words(name + length, at, &adds) || adds != kinds[k].adds) return false;
-        if (adds && (at->value_bytes < 4 || strstr(name, "f32")))
-            return false; /* sums of floats have no order */
+        word_kind does = WORD_HINT;
+        if (!read_words(name + length, at, &does)) return false;
+        if (does != kinds[k].does) continue;
+        if (does != WORD_HINT && (at->value_bytes < 4 || strstr(name, "f32")))
+            return false;                                          /* sums of floats have no order */
+        if (does == WORD_MIN && !strstr(name, ".u")) return false; /* of unsigned numbers only */
         at->run = kinds[k].run;
         at->class = at->space == PTX_GLOBAL || at->space == PTX_GENERIC ? PTX_CLASS_GLOBAL
                     : at->space == PTX_SHARED                           ? PTX_CLASS_SHARED

@@ -95,8 +95,16 @@ static void draw_mixes(ptx_mix_trial *mix, const stk__augment_batch *batch, uint
     mix->mixing.mixes = mix->mixes;
 }
 
+/* The bytes of the values as bytes of images, which the GPU mixes, too. */
+static void become_bytes(stk__trial *trial)
+{
+    trial->image_bytes /= (size_t)stk_dtype_bytes(trial->batch.target.dtype);
+    trial->batch.target.dtype = STK_DTYPE_U8;
+}
+
 stk_status ptx_mix_trial_make(ptx_mix_trial *mix, stk__trial *trial, uint64_t seed, stk_error *error)
 {
+    if (seed % 5 == 4) become_bytes(trial);
     const stk__augment_batch *const batch = &trial->batch;
     const bool second = trial->mask_bytes && seed % 3;
     const size_t all = trial->mask_bytes + 2 * GUARD_BYTES;

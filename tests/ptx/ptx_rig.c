@@ -25,6 +25,8 @@ stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error)
     STK__TRY(find_kernel(rig, "stk_grey", sizeof(stk__kernel_work), &rig->grey, error));
     STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__kernel_work), &rig->augment, error));
     STK__TRY(find_kernel(rig, "stk_mix", sizeof(stk__kernel_mix_work), &rig->mix, error));
+    STK__TRY(find_kernel(rig, "stk_gather", sizeof(stk__kernel_gather_work), &rig->gather, error));
+    STK__TRY(find_kernel(rig, "stk_round", sizeof(stk__kernel_round_work), &rig->round, error));
     return find_kernel(rig, "stk_dropout", sizeof(stk__kernel_dropout_work), &rig->dropout, error);
 }
 
@@ -94,4 +96,47 @@ stk_status ptx_rig_dropout(ptx_rig *rig, const stk__kernel_dropout_work *work, s
         (void *)map(rig, work->factors, (size_t)work->samples * work->length * sizeof(float), true);
     return ptx_machine_launch(&rig->machine, rig->dropout, (const uint32_t[]){columns, work->rows, 1},
                               &mapped, error);
+}
+
+static const unsigned char *move_values(const unsigned char *values, const stk__buffer *host,
+                                        const unsigned char *there)
+{
+    return values ? there + (values - host->data) : NULL;
+}
+
+stk_status ptx_rig_gather(ptx_rig *rig, const ptx_gathering *gathering, stk_error *error)
+{
+    const size_t bytes = gathering->count * sizeof(stk__kernel_gather);
+    STK__TRY(stk__buffer_reserve(&rig->samples, bytes, error));
+    stk__kernel_gather *const sources = (stk__kernel_gather *)(void *)rig->samples.data;
+    rig->machine.memory.count = 0;
+    const unsigned char *images = map(rig, gathering->images->data, gathering->images->size_bytes, false),
+                        *masks = map(rig, gathering->masks->data, gathering->masks->size_bytes, false);
+    for (uint32_t i = 0; i < gathering->count; i++) {
+        sources[i] = gathering->sources[i];
+        sources[i].image.from = move_values(sources[i].image.from, gathering->images, images);
+        sources[i].mask.from = move_values(sources[i].mask.from, gathering->masks, masks);
+    }
+    const stk__kernel_gather_work work = {
+        .sources = (const stk__kernel_gather *)(const void *)map(rig, sources, bytes, false),
+        .table = map(rig, gathering->table, 256, false),
+        .arena = map(rig, gathering->arena->data, gathering->arena->size_bytes, true),
+        .wrong =
+            (uint32_t *)(void *)map(rig, gathering->wrong, 2 * gathering->count * sizeof(uint32_t), true)};
+    uint32_t blocks[3];
+    stk__launch_gather_groups(sources, gathering->count, blocks);
+    return ptx_machine_launch(&rig->machine, rig->gather, blocks, &work, error);
+}
+
+stk_status ptx_rig_round(ptx_rig *rig, const stk__kernel_round_work *work, uint32_t samples, stk_error *error)
+{
+    const size_t values = (size_t)samples * work->length;
+    const uint32_t columns = (work->length + STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES;
+    rig->machine.memory.count = 0;
+    const stk__kernel_round_work mapped = {
+        .from = (const void *)map(rig, work->from, values * sizeof(float), false),
+        .to = map(rig, work->to, values, true),
+        .length = work->length};
+    return ptx_machine_launch(&rig->machine, rig->round, (const uint32_t[]){columns, 1, samples}, &mapped,
+                              error);
 }

@@ -10,7 +10,7 @@
 typedef struct ptx_rig {
     ptx_module module;
     ptx_machine machine;
-    ptx_kernel *grey, *augment, *mix, *dropout;
+    ptx_kernel *grey, *augment, *mix, *dropout, *gather, *round;
     stk__buffer text, samples;
 } ptx_rig;
 
@@ -29,6 +29,22 @@ typedef struct ptx_mixing {
 } ptx_mixing;
 
 stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error);
+
+/* What stk_gather works on: host addresses, in all. */
+typedef struct ptx_gathering {
+    const stk__kernel_gather *sources; /* [count]; their values lie in `images` and `masks` */
+    uint32_t count;
+    const stk__buffer *images, *masks; /* size_bytes of each */
+    const uint8_t *table;              /* [256] */
+    stk__buffer *arena;                /* size_bytes */
+    uint32_t *wrong;                   /* [count][2] */
+} ptx_gathering;
+
+stk_status ptx_rig_gather(ptx_rig *rig, const ptx_gathering *gathering, stk_error *error);
+
+/* stk_round, with the work's pointers into host memory. */
+stk_status ptx_rig_round(ptx_rig *rig, const stk__kernel_round_work *work, uint32_t samples,
+                         stk_error *error);
 
 /* stk_dropout, with the work's pointers into host memory. */
 stk_status ptx_rig_dropout(ptx_rig *rig, const stk__kernel_dropout_work *work, stk_error *error);

@@ -8,9 +8,11 @@
 #include "engine/dropout.h"
 #include "ptx/ptx_code.h"
 #include "ptx/ptx_count.h"
+#include "ptx/ptx_gathering.h"
 #include "ptx/ptx_mixing.h"
 #include "ptx/ptx_mutate.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +23,8 @@ enum {
     TRIALS = 500,
     MIX_TRIALS = 500,
     DROPOUT_TRIALS = 500,
+    GATHER_TRIALS = 500,
+    ROUND_TRIALS = 100,
     SIDE_PX = 40,
     MUTANTS = 150,
     MUTANT_TRIALS = 60,
@@ -31,6 +35,7 @@ static const char *path; /* of the PTX file at hand */
 static ptx_rig rig;
 static stk__trial trial;
 static ptx_mix_trial mix;
+static ptx_gather_trial gathered;
 
 static int open_file(void **state)
 {
@@ -46,6 +51,7 @@ static int close_file(void **state)
     (void)state;
     ptx_rig_close(&rig);
     ptx_mix_trial_fini(&mix);
+    ptx_gather_trial_fini(&gathered);
     stk__trial_fini(&trial);
     return 0;
 }
@@ -124,6 +130,50 @@ static bool drops(uint64_t seed, char *why, size_t why_bytes)
     return factors[samples * length] == -1;
 }
 
+static bool gathers(uint64_t seed, char *why, size_t why_bytes)
+{
+    stk_error error = {0};
+    assert_int_equal(ptx_gather_trial_make(&gathered, seed, SIDE_PX, &error), STK_OK);
+    rig.machine.backwards = seed % 2;
+    snprintf(why, why_bytes, "bytes or the places of wrong values differ");
+    if (ptx_rig_gather(&rig, &gathered.gathering, &error) == STK_OK)
+        return ptx_gather_trial_matches(&gathered);
+    snprintf(why, why_bytes, "%s", error.message);
+    return false;
+}
+
+/* Levels at and around halves, and any. */
+static bool rounds(uint64_t seed, char *why, size_t why_bytes)
+{
+    enum { MOST_SAMPLES = 3, MOST_LENGTH = 2500 };
+    static float from[MOST_SAMPLES * MOST_LENGTH];
+    static uint8_t to[MOST_SAMPLES * MOST_LENGTH + 1];
+    stk_error error = {0};
+    const stk__random shape = stk__random_draw((stk__random_at){.seed = seed});
+    const uint32_t samples = 1 + shape.word[0] % MOST_SAMPLES,
+                   length = 1 + shape.word[1] % (shape.word[2] % 2 ? MOST_LENGTH : 40),
+                   values = samples * length;
+    for (uint32_t i = 0; i < values; i++) {
+        const uint32_t word =
+            stk__random_draw((stk__random_at){.seed = seed, .sample = 1 + i / 4}).word[i % 4];
+        const float half = (float)(word >> 8 & 255) - 0.5f;
+        from[i] = word % 4 == 0               ? stk__random_unit(word) * 255
+                  : half < 0 || word % 4 == 1 ? (float)(word >> 8 & 255)
+                  : word % 4 == 2             ? half
+                                              : nextafterf(half, 0);
+    }
+    memset(to, 0xA5, sizeof to);
+    rig.machine.backwards = seed % 2;
+    const stk__kernel_round_work work = {.from = from, .to = to, .length = length};
+    if (ptx_rig_round(&rig, &work, samples, &error) != STK_OK)
+        return snprintf(why, why_bytes, "%s", error.message), false;
+    for (uint32_t i = 0; i < values; i++) {
+        snprintf(why, why_bytes, "value %u: %.9g becomes %d", i, (double)from[i], to[i]);
+        if (to[i] != (uint8_t)(int)(from[i] + 0.5f)) return false;
+    }
+    return to[values] == 0xA5;
+}
+
 static void augment_has_the_bits(void **state)
 {
     (void)state;
@@ -181,12 +231,42 @@ static void dropout_has_the_bits(void **state)
         if (!drops(seed, why, sizeof why)) fail_msg("%s, seed %llu: %s", path, (unsigned long long)seed, why);
 }
 
+static void gather_has_the_bits(void **state)
+{
+    (void)state;
+    char why[400];
+    int wrong[2] = {0}, masks = 0, swapped = 0;
+    for (uint64_t seed = 0; seed < GATHER_TRIALS; seed++) {
+        if (!gathers(seed, why, sizeof why))
+            fail_msg("%s, seed %llu: %s", path, (unsigned long long)seed, why);
+        for (uint32_t i = 0; i < gathered.gathering.count; i++) {
+            wrong[0] += gathered.wrong[2 * i] != UINT32_MAX;
+            wrong[1] += gathered.wrong[2 * i + 1] != UINT32_MAX;
+            masks += gathered.sources[i].mask.from != NULL;
+            swapped += gathered.sources[i].mask.from && gathered.sources[i].swaps;
+        }
+    }
+    assert_true(wrong[0] > GATHER_TRIALS / 20 && wrong[1] > GATHER_TRIALS / 20);
+    assert_true(masks > GATHER_TRIALS / 2 && swapped > GATHER_TRIALS / 5 && swapped < masks);
+}
+
+static void round_has_the_bits(void **state)
+{
+    (void)state;
+    char why[400];
+    for (uint64_t seed = 0; seed < ROUND_TRIALS; seed++)
+        if (!rounds(seed, why, sizeof why))
+            fail_msg("%s, seed %llu: %s", path, (unsigned long long)seed, why);
+}
+
 static bool survives(const ptx_kernel *kernel)
 {
     char why[400];
     for (uint64_t seed = 0; seed < MUTANT_TRIALS; seed++)
         if (kernel == rig.mix       ? !mixes(seed, why, sizeof why)
             : kernel == rig.dropout ? !drops(seed, why, sizeof why)
+            : kernel == rig.gather  ? !gathers(seed, why, sizeof why)
+            : kernel == rig.round   ? !rounds(seed, why, sizeof why)
                                     : !augments(seed, why, sizeof why))
             return false;
     return true;
@@ -197,11 +277,11 @@ static bool survives(const ptx_kernel *kernel)
 static void changed_instructions_are_found_out(void **state)
 {
     (void)state;
-    ptx_kernel *const kernels[] = {rig.grey, rig.augment, rig.mix, rig.dropout};
+    ptx_kernel *const kernels[] = {rig.grey, rig.augment, rig.mix, rig.dropout, rig.gather, rig.round};
     int made = 0, caught = 0;
     rig.machine.most_instructions = 200000;
     for (uint32_t draw = 0; made < MUTANTS && draw < 100 * MUTANTS; draw++) {
-        ptx_mutation mutation = ptx_mutation_draw(kernels, 4, draw);
+        ptx_mutation mutation = ptx_mutation_draw(kernels, 6, draw);
         if (!mutation.at) continue;
         made++;
         ptx_mutation_swap(&mutation);
@@ -213,7 +293,8 @@ static void changed_instructions_are_found_out(void **state)
                    mutation.at->name);
     }
     printf("%s: %d of %d changed instructions found out\n", path, caught, made);
-    assert_true(survives(rig.augment) && survives(rig.mix) && survives(rig.dropout));
+    assert_true(survives(rig.augment) && survives(rig.mix) && survives(rig.dropout) && survives(rig.gather) &&
+                survives(rig.round));
     assert_true(made >= MUTANTS * 2 / 3 && caught * 100 >= made * CAUGHT_PERCENT);
 }
 
@@ -253,6 +334,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(large_sums_do_not_overflow),
         cmocka_unit_test(mix_has_the_bits),
         cmocka_unit_test(dropout_has_the_bits),
+        cmocka_unit_test(gather_has_the_bits),
+        cmocka_unit_test(round_has_the_bits),
         cmocka_unit_test(changed_instructions_are_found_out),
         cmocka_unit_test(missing_barriers_are_found_out),
     };

@@ -115,6 +115,19 @@ static void sums_of_all_threads_are_whole(void **state)
         assert_int_equal(one.out[i], 5 + 64 * 63 / 2 + 64);
 }
 
+static void the_least_of_all_threads_stays(void **state)
+{
+    (void)state;
+    run(&(ptx_one_text){.result = 'r',
+                        .threads = 64,
+                        .before = ".global .align 4 .u32 least = 4000000000;",
+                        .statements = "mov.u64 %lx0, least; add.s32 %rx1, %rt, 7;\n"
+                                      "atom.global.min.u32 %rx0, [%lx0], %rx1; bar.sync 0;\n"
+                                      "red.global.min.u32 [least], 3000000000; ld.global.u32 %ro, [%lx0];"});
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(one.out[i], 7);
+}
+
 static void modules_have_tables(void **state)
 {
     (void)state;
@@ -155,6 +168,7 @@ static const struct {
     {"add.s32 %ro, %ra, %rq;", "unknown register '%rq'", NULL},
     {"ld.global.evict_last.u32 %ro, [%lin];", "unknown instruction", NULL},
     {"atom.global.add.f32 %ro, [%lin], %ra;", "unknown instruction", NULL},
+    {"atom.global.min.s32 %ro, [%lin], %ra;", "unknown instruction", NULL},
     {"ld.global.u64 %ro, [%lin];", "with these operands", NULL},
     {"ld.global.u32 %ro, [one_param_0];", "with these operands", NULL},
     {".pragma \"unknown\";", "unknown pragma \"unknown\"", NULL},
@@ -206,10 +220,15 @@ static void wrong_ones_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_part_and_meet),       cmocka_unit_test(tables_lead_to_their_rows),
-        cmocka_unit_test(barriers_hold_all_threads), cmocka_unit_test(blocks_need_not_be_full),
-        cmocka_unit_test(threads_have_local_memory), cmocka_unit_test(sums_of_all_threads_are_whole),
-        cmocka_unit_test(modules_have_tables),       cmocka_unit_test(unused_bytes_are_spoilt),
+        cmocka_unit_test(lanes_part_and_meet),
+        cmocka_unit_test(tables_lead_to_their_rows),
+        cmocka_unit_test(barriers_hold_all_threads),
+        cmocka_unit_test(blocks_need_not_be_full),
+        cmocka_unit_test(threads_have_local_memory),
+        cmocka_unit_test(sums_of_all_threads_are_whole),
+        cmocka_unit_test(the_least_of_all_threads_stays),
+        cmocka_unit_test(modules_have_tables),
+        cmocka_unit_test(unused_bytes_are_spoilt),
         cmocka_unit_test(wrong_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, fill_inputs, NULL);

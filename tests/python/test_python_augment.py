@@ -437,7 +437,7 @@ class Refusals(python_case.Case):
                                             ([], {"degrees": 1}, TypeError, "did you mean 'rotation_degrees'"),
                                             ([], {"std": 0}, stoker.ConfigError, "std is 0"),
                                             ([], {"xyzzy": 1}, TypeError, "help"), ([], {"p": 0.5}, TypeError, "horizontal_flip_prob"),
-                                            ([], {"device": "cuda"}, TypeError, "runs on CPUs"),
+                                            ([], {"device": "cuda"}, TypeError, "runs where its images are"),
                                             ([], {"hue": 7}, stoker.ConfigError, "augment.hue"),
                                             ([], {"image_size": 0}, stoker.Error, "image_size"),
                                             ([], {"dtype": "int3"}, stoker.ConfigError, "data.dtype"),

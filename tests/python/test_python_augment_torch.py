@@ -215,14 +215,112 @@ class PooledWorkers(Workers):
 
 @unittest.skipUnless(torch.cuda.is_available(), "no GPU, real or not")
 class Gpu(unittest.TestCase):
+    """On stand-ins Stoker's own kernels run, and copies; PyTorch's kernels do nothing."""
+
+    def expect(self, found, wanted, device="cuda:0"):
+        """The CPU's bits, in the same structure."""
+        self.assertEqual(type(found), type(wanted))
+        if isinstance(wanted, tuple):
+            self.assertEqual(len(found), len(wanted))
+            for one, other in zip(found, wanted):
+                self.expect(one, other, device)
+            return
+        self.assertEqual((found.device, found.dtype, found.stride()), (torch.device(device), wanted.dtype, wanted.stride()))
+        self.assertTrue(torch.equal(found.cpu(), wanted))
+
+    def compare(self, augment, images, *targets, device="cuda:0", **words):
+        there = [None if target is None else target.to(device) for target in targets]
+        self.expect(augment(images.to(device), *there, **words), augment(images, *targets, **words), device)
+
+    def test_same_bits(self):
+        images, masks = make_images() / 255, make_masks()
+        points = torch.tensor([[[3.5, 2.5, 1], [9.5, 7.5, 1]]] * 4)
+        labels, sets = torch.arange(4), torch.eye(4)
+        for preset in ("minimal", "strong", {"preset": "strong", "mixup_alpha": 1, "cutmix_alpha": 1}):
+            augment = stoker.Augment(preset, seed=3, flip_pairs="1:2")
+            mixes = isinstance(preset, dict)
+            for ids in ([5, 6, 7, 8], torch.arange(4), torch.arange(4).cuda()):
+                host = ids.cpu() if isinstance(ids, torch.Tensor) else ids
+                there = augment(images.cuda(), masks.cuda(), labels=labels.cuda(), ids=ids)
+                self.expect(there, augment(images, masks, labels=labels, ids=host))
+            for masks_of in (masks, masks.to(torch.uint8), None):
+                self.compare(augment, images, masks_of, None if mixes else points, labels, ids=range(4), epoch=1)
+            self.compare(augment, images, None, None, sets, ids=range(4))
+            self.compare(augment, make_images(), masks, None, labels, ids=range(4))  # bytes stay bytes
+            self.expect(augment(images.cuda(), labels=labels, ids=range(4)), augment(images, labels=labels, ids=range(4)))
+
+    def test_layouts(self):
+        images = make_images() / 255
+        for settings in ({}, {"dtype": torch.float16}, {"dtype": torch.bfloat16, "mean": 0.5, "std": 0.25}, {"image_size": (20, 24)}):
+            augment = stoker.Augment("standard", **settings)
+            self.compare(augment, images, ids=range(4))
+            self.compare(augment, images.contiguous(memory_format=torch.channels_last), ids=range(4))
+            self.compare(augment, make_images(3, 1, 1) / 255, ids=range(3))
+            self.compare(augment, make_images().contiguous(memory_format=torch.channels_last), ids=range(4))
+            self.expect(augment(images.cuda()[:, :, ::2, 1:], ids=range(4)), augment(images[:, :, ::2, 1:], ids=range(4)))
+        lists = [make_images(1, side, 30)[0] / 255 for side in (9, 31, 64)]
+        cropping = stoker.Augment("standard", crop=[0.3, 1], image_size=16)
+        self.expect(cropping([image.cuda() for image in lists], ids=range(3)), cropping(lists, ids=range(3)))
+        planes = stoker.Augment("standard", axes="nhwc", dtype="float32")
+        self.compare(planes, images.permute(0, 2, 3, 1).contiguous(), ids=range(4))
+
+    def test_streams_and_devices(self):
+        augment, images = stoker.Augment("strong", dtype="float32"), make_images() / 255
+        wanted = augment(images, ids=range(4))
+        for device in ("cuda:1", "cuda:0"):
+            self.compare(augment, images, ids=range(4), device=device)  # one of which is not the current one
+            stream = torch.cuda.Stream(device)
+            with torch.cuda.stream(stream):
+                for _ in range(5):
+                    there = images.pin_memory().to(device, non_blocking=True)
+                    with unittest.mock.patch.object(torch.cuda.Stream, "synchronize", autospec=True, side_effect=torch.cuda.Stream.synchronize) as wait:
+                        made = augment(there, ids=range(4))
+                    self.assertEqual([call.args[0] for call in wait.call_args_list], [stream])
+                    self.expect(made, wanted, device)
+
+    def test_module(self):
+        module = stoker.Augment("strong", seed=1).module().to("cuda")
+        images = make_images() / 255
+        for again in (module, copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+            self.expect(again(images.cuda(), ids=range(4)), module(images, ids=range(4)))
+        module.eval()
+        self.expect(module(images.cuda()), module(images))
+
+    def test_wrong_values(self):
+        augment, images, masks = stoker.Augment("minimal"), make_images() / 255, make_masks()
+        images[2, 1, 3, 4] = 1.5
+        masks[3, 5, 6] = 300
+        for batch in ((images, masks), (make_images() / 255, masks)):
+            said = []
+            for there in (batch, [tensor.cuda() for tensor in batch]):
+                with self.assertRaises(stoker.SampleError) as raised:
+                    augment(*there)
+                said.append((str(raised.exception), raised.exception.damage))
+            self.assertEqual(said[0], said[1])
+        self.compare(augment, make_images() / 255, ids=range(4))
+
     def test_refused(self):
-        augment = stoker.Augment("minimal")
-        images, masks = torch.zeros(2, 3, 4, 4, dtype=torch.uint8, device="cuda"), torch.zeros(2, 4, 4, dtype=torch.int64, device="cuda")
-        with self.assertRaisesRegex(stoker.UnsupportedError, "images lies in the memory of cuda:0, and is refused\n.*today sources come from host"):
-            augment(images)
-        with self.assertRaisesRegex(stoker.UnsupportedError, "masks lies in the memory of cuda:0"):
-            augment(images.cpu(), masks)
-        self.assertEqual(augment.to("cuda")(images.cpu(), masks.cpu())[0].device.type, "cpu")
+        augment, small = stoker.Augment("minimal"), stoker.Augment("minimal", image_size=8)
+        images, masks = make_images() / 255, make_masks()
+        for said, call in (
+                ("masks lies in the memory of cuda:0, and is refused\n.*all of a batch lies in host", lambda: augment(images, masks.cuda())),
+                ("labels lies in the memory of cuda:0", lambda: augment(images, labels=torch.arange(4).cuda())),
+                ("images and masks are not in the same memory", lambda: augment(images.cuda(), masks)),
+                ("masks lies in the memory of cuda:1, and is refused", lambda: augment(images.cuda(), masks.to("cuda:1"))),
+                (r"images\[0\] and images\[1\] are not in the same memory", lambda: augment([images[0].cuda(), images[1]])),
+                ("images is in the memory of 'cuda:0' and larger than image_size: sample 0 is 12 x 16, not up to 8 x 8", lambda: small(images.cuda())),
+                ("images has a dtype that Stoker does not read", lambda: augment(images.cuda().to(torch.int32)))):
+            with self.assertRaisesRegex(stoker.Error, said):
+                call()
+        self.expect(augment(images.cuda(), ids=range(4)), augment(images, ids=range(4)))
+
+    def test_no_growth(self):
+        augment, images, masks = stoker.Augment("strong"), (make_images() / 255).cuda(), make_masks().cuda()
+        augment(images, masks)
+        before = torch.cuda.memory_allocated()
+        for _ in range(50):
+            augment(images, masks)
+        self.assertEqual(torch.cuda.memory_allocated(), before)
 
 
 if __name__ == "__main__":

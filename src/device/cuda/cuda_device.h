@@ -55,12 +55,12 @@ enum { STK_CUDA_PARTS = 4 };
 typedef struct stk__cuda {
     stk__device device;
     const stk__cuda_api *api;
-    int ordinal, architecture;                            /* 86: sm_86 */
-    stk__cu_handle context, stream, module;               /* the context is the primary one */
-    stk__cu_handle grey, augment, mix, dropout;           /* kernels of the module */
-    stk__cu_handle back;                                  /* the stream of copies to the host */
-    stk__cu_handle marks[STK_CUDA_MARKS];                 /* events for short waits */
-    stk__cu_handle parts[STK_CUDA_PARTS][STK_CUDA_MARKS]; /* events of a batch to the host */
+    int ordinal, architecture;                                 /* 86: sm_86 */
+    stk__cu_handle context, stream, module;                    /* the context is the primary one */
+    stk__cu_handle grey, augment, mix, dropout, gather, round; /* kernels of the module */
+    stk__cu_handle back;                                       /* the stream of copies to the host */
+    stk__cu_handle marks[STK_CUDA_MARKS];                      /* events for short waits */
+    stk__cu_handle parts[STK_CUDA_PARTS][STK_CUDA_MARKS];      /* events of a batch to the host */
     stk__cu_handle newest; /* the event after everything that was enqueued; NULL: nothing is */
     stk__cuda_buffer arena, numbers, image, mask; /* in use by what is under way, in the stream's order */
     stk__cuda_pinned numbers_stage, arena_stage, output_stage;

@@ -8,10 +8,12 @@
 
 #include <string.h>
 
+enum { TABLE_BYTES = 256, WRONG_BYTES = 2 * sizeof(uint32_t) };
+
 typedef struct slot_memory {
     stk__device_memory memory;
     uint8_t *host;                       /* the slot's own, pinned up to memory.pinned_bytes */
-    stk__cuda_pinned numbers;            /* samples and mixes of the batch that is on its way */
+    stk__cuda_pinned numbers;            /* of the batch that is on its way; their order: number_places */
     stk__cu_handle marks[STK_CUDA_DONE]; /* begun, copied, made; the last is the fence of the batch */
     stk__cu_handle released;             /* on the consumer's stream */
     bool submitted;                      /* since it was free */
@@ -62,8 +64,12 @@ static stk_status create_all(slot_memory *slot, const stk__device_room *room, st
     for (int i = 0; i < STK_CUDA_DONE; i++)
         STK__TRY(create_event(cuda, &slot->marks[i], CU_EVENT_DEFAULT, error));
     STK__TRY(create_event(cuda, &slot->released, CU_EVENT_DISABLE_TIMING, error));
-    const size_t each = sizeof(stk__kernel_sample) + sizeof(stk__kernel_mix);
-    return stk__cuda_grow_pinned(cuda, &slot->numbers, (size_t)room->places * each + 64, error);
+    size_t each = sizeof(stk__kernel_sample) + sizeof(stk__kernel_mix), more = STK_LINE_BYTES;
+    if (room->gathers) {
+        each += sizeof(stk__kernel_gather) + WRONG_BYTES;
+        more += STK_LINE_BYTES + TABLE_BYTES;
+    }
+    return stk__cuda_grow_pinned(cuda, &slot->numbers, (size_t)room->places * each + more, error);
 }
 
 static void release_all(slot_memory *slot)
@@ -123,9 +129,34 @@ stk_status stk__cuda_memory_create(stk__device *device, const stk__device_room *
     return status;
 }
 
-static size_t mixes_offset(const stk__device_task *task)
+/* Where the numbers of a batch begin, in bytes: samples at 0, then these. */
+typedef struct number_places {
+    size_t mixes, sources, table, wrong, end;
+} number_places;
+
+static number_places place_numbers(const stk__device_task *task)
 {
-    return stk__align_up((size_t)task->augment.count * sizeof(stk__kernel_sample), STK_LINE_BYTES);
+    const size_t count = (size_t)task->augment.count;
+    number_places at = {.mixes = stk__align_up(count * sizeof(stk__kernel_sample), STK_LINE_BYTES)};
+    at.end = at.mixes + (size_t)task->mix_count * sizeof(stk__kernel_mix);
+    if (!task->sources) return at;
+    at.sources = stk__align_up(at.end, STK_LINE_BYTES);
+    at.table = at.sources + count * sizeof(stk__kernel_gather);
+    at.wrong = at.table + TABLE_BYTES;
+    at.end = at.wrong + count * WRONG_BYTES;
+    return at;
+}
+
+/* But for the samples. */
+static void write_numbers(const stk__device_task *task, const number_places *at, uint8_t *to)
+{
+    const size_t count = (size_t)task->augment.count;
+    if (task->mix_count)
+        memcpy(to + at->mixes, task->mixes, (size_t)task->mix_count * sizeof(stk__kernel_mix));
+    if (!task->sources) return;
+    memcpy(to + at->sources, task->sources, count * sizeof(stk__kernel_gather));
+    memcpy(to + at->table, task->table, TABLE_BYTES);
+    memset(to + at->wrong, 0xff, count * WRONG_BYTES); /* UINT32_MAX */
 }
 
 /* What lies behind the pinned part is copied on its own: the driver takes no range that is half of each. */
@@ -141,53 +172,118 @@ static stk_status copy_arena(slot_memory *slot, const stk__augment_batch *batch,
                              error);
 }
 
-static stk_status enqueue_copies(slot_memory *slot, const stk__device_task *task, stk_error *error)
+static stk_status enqueue_copies(slot_memory *slot, const stk__device_task *task, const number_places *at,
+                                 stk_error *error)
 {
     stk__cuda *cuda = cuda_of(slot);
-    const size_t numbers = mixes_offset(task) + (size_t)task->mix_count * sizeof(stk__kernel_mix);
     STK__TRY(stk__cuda_mark(cuda, slot->marks[STK_CUDA_BEGUN], error));
     for (int i = 0; i < STK_DEVICE_COPIES; i++)
         STK__TRY(stk__cuda_copy_in(cuda, (stk__cu_pointer)(uintptr_t)task->copies[i].to, task->copies[i].from,
                                    task->copies[i].bytes, error));
-    STK__TRY(copy_arena(slot, &task->augment, error));
-    STK__TRY(stk__cuda_copy_in(cuda, cuda->numbers.at, slot->numbers.data, numbers, error));
+    if (!task->sources) STK__TRY(copy_arena(slot, &task->augment, error));
+    STK__TRY(stk__cuda_copy_in(cuda, cuda->numbers.at, slot->numbers.data, at->end, error));
     return stk__cuda_mark(cuda, slot->marks[STK_CUDA_COPIED], error);
 }
 
-static stk_status enqueue_kernels(slot_memory *slot, const stk__device_task *task, const stk__launch *launch,
-                                  stk_error *error)
+/* The arena from what lies on the device, and back what of it is no pixel. */
+static stk_status enqueue_gather(slot_memory *slot, const stk__device_task *task, const number_places *at,
+                                 stk_error *error)
+{
+    stk__cuda *cuda = cuda_of(slot);
+    const stk__cu_pointer wrong = cuda->numbers.at + at->wrong;
+    const size_t wrong_bytes = (size_t)task->augment.count * WRONG_BYTES;
+    const stk__kernel_gather_work work = {
+        .sources = (const stk__kernel_gather *)(uintptr_t)(cuda->numbers.at + at->sources),
+        .table = (const unsigned char *)(uintptr_t)(cuda->numbers.at + at->table),
+        .arena = (unsigned char *)(uintptr_t)cuda->arena.at,
+        .wrong = (uint32_t *)(uintptr_t)wrong};
+    uint32_t groups[3];
+    stk__launch_gather_groups(task->sources, (uint32_t)task->augment.count, groups);
+    STK__TRY(stk__cuda_launch(cuda, cuda->gather, groups, &work, error));
+    slot->memory.wrong = (const uint32_t *)(void *)(slot->numbers.data + at->wrong);
+    return stk__cuda_check(
+        cuda,
+        cuda->api->cuMemcpyDtoHAsync_v2(slot->numbers.data + at->wrong, wrong, wrong_bytes, cuda->stream),
+        "cuMemcpyDtoHAsync", error);
+}
+
+/* Levels of all samples, as bytes where the target is. */
+static stk_status enqueue_round(slot_memory *slot, const stk__device_task *task, stk_error *error)
 {
     stk__cuda *cuda = cuda_of(slot);
     const stk__augment_target *target = &task->augment.target;
+    const stk__kernel_round_work work = {.from = (const float *)(uintptr_t)cuda->image.at,
+                                         .to = target->image,
+                                         .length = (uint32_t)target->w * (uint32_t)target->h *
+                                                   (uint32_t)target->channels};
+    const uint32_t groups[3] = {(work.length + STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES, 1,
+                                (uint32_t)task->augment.count};
+    return stk__cuda_launch(cuda, cuda->round, groups, &work, error);
+}
+
+static stk_status enqueue_mix(slot_memory *slot, const stk__device_task *task, const stk__launch *launch,
+                              const number_places *at, stk_error *error)
+{
+    stk__cuda *cuda = cuda_of(slot);
+    const stk__augment_target *target = &task->augment.target;
+    stk__kernel_mix_work mix = {.launch = launch->text,
+                                .mixes = (const stk__kernel_mix *)(uintptr_t)(cuda->numbers.at + at->mixes),
+                                .image = target->image,
+                                .mask = target->mask,
+                                .mask2 = task->mask2};
+    const uint32_t groups[3] = {launch->columns, launch->rows, (uint32_t)task->mix_count};
+    if (target->dtype == STK_DTYPE_U8) mix.launch.dtype = STK_KERNEL_U8;
+    return stk__cuda_launch(cuda, cuda->mix, groups, &mix, error);
+}
+
+/* batch: what stk_augment makes of the task's. */
+static stk_status enqueue_kernels(slot_memory *slot, const stk__device_task *task,
+                                  const stk__augment_batch *batch, const stk__launch *launch,
+                                  const number_places *at, stk_error *error)
+{
+    stk__cuda *cuda = cuda_of(slot);
     const stk__kernel_work work = {.launch = launch->text,
                                    .arena = (const unsigned char *)(uintptr_t)cuda->arena.at,
                                    .samples = (stk__kernel_sample *)(uintptr_t)cuda->numbers.at,
-                                   .image = target->image,
-                                   .mask = target->mask};
-    const stk__kernel_mix_work mix = {
-        .launch = launch->text,
-        .mixes = (const stk__kernel_mix *)(uintptr_t)(cuda->numbers.at + mixes_offset(task)),
-        .image = target->image,
-        .mask = target->mask,
-        .mask2 = task->mask2};
-    const uint32_t groups[3] = {launch->columns, launch->rows, (uint32_t)task->mix_count};
-    if (task->augment.count) STK__TRY(stk__cuda_launch_augment(cuda, launch, &work, error));
-    if (task->mix_count) STK__TRY(stk__cuda_launch(cuda, cuda->mix, groups, &mix, error));
+                                   .image = batch->target.image,
+                                   .mask = batch->target.mask};
+    if (task->sources) STK__TRY(enqueue_gather(slot, task, at, error));
+    if (batch->count) STK__TRY(stk__cuda_launch_augment(cuda, launch, &work, error));
+    if (batch->count && task->augment.target.dtype == STK_DTYPE_U8)
+        STK__TRY(enqueue_round(slot, task, error));
+    if (task->mix_count) STK__TRY(enqueue_mix(slot, task, launch, at, error));
     return stk__cuda_mark(cuda, slot->marks[STK_CUDA_MADE], error);
+}
+
+/* Bytes are made of levels as floats, which lie in a buffer of the device. */
+static stk_status make_levels(stk__cuda *cuda, stk__augment_batch *batch, stk_error *error)
+{
+    stk__augment_target *target = &batch->target;
+    const size_t values =
+        (size_t)batch->count * (size_t)target->w * (size_t)target->h * (size_t)target->channels;
+    STK__TRY(stk__cuda_grow(cuda, &cuda->image, values * sizeof(float), error));
+    target->dtype = STK_DTYPE_F32;
+    target->image = (void *)(uintptr_t)cuda->image.at;
+    for (int c = 0; c < 3; c++) {
+        target->scale[c] = 1;
+        target->bias[c] = 0;
+    }
+    return STK_OK;
 }
 
 static stk_status submit(slot_memory *slot, const stk__device_task *task, stk_error *error)
 {
     stk__cuda *cuda = cuda_of(slot);
-    const size_t mixes_bytes = (size_t)task->mix_count * sizeof(stk__kernel_mix),
-                 numbers_bytes = mixes_offset(task) + mixes_bytes;
+    const number_places at = place_numbers(task);
+    stk__augment_batch batch = task->augment;
+    slot->memory.wrong = NULL;
     STK__TRY(stk__cuda_grow(cuda, &cuda->arena, task->augment.arena_bytes + 1, error));
-    STK__TRY(stk__cuda_grow(cuda, &cuda->numbers, numbers_bytes, error));
-    const stk__launch launch =
-        stk__launch_make(&task->augment, (stk__kernel_sample *)(void *)slot->numbers.data);
-    if (mixes_bytes) memcpy(slot->numbers.data + mixes_offset(task), task->mixes, mixes_bytes);
-    stk_status status = enqueue_copies(slot, task, error);
-    if (status == STK_OK) status = enqueue_kernels(slot, task, &launch, error);
+    STK__TRY(stk__cuda_grow(cuda, &cuda->numbers, at.end, error));
+    if (batch.count && batch.target.dtype == STK_DTYPE_U8) STK__TRY(make_levels(cuda, &batch, error));
+    const stk__launch launch = stk__launch_make(&batch, (stk__kernel_sample *)(void *)slot->numbers.data);
+    write_numbers(task, &at, slot->numbers.data);
+    stk_status status = enqueue_copies(slot, task, &at, error);
+    if (status == STK_OK) status = enqueue_kernels(slot, task, &batch, &launch, &at, error);
     if (status != STK_OK) {
         stk__cuda_drain(cuda, slot->marks[STK_CUDA_MADE]);
         return status;

@@ -32,7 +32,7 @@ typedef struct history {
 
 static void forget_module(stk__cuda *cuda)
 {
-    cuda->module = cuda->grey = cuda->augment = cuda->mix = cuda->dropout = NULL;
+    cuda->module = cuda->grey = cuda->augment = cuda->mix = cuda->dropout = cuda->gather = cuda->round = NULL;
 }
 
 void stk__cuda_unload(stk__cuda *cuda)
@@ -154,10 +154,9 @@ static stk_status load(stk__cuda *cuda, const void *image, bool *final, stk_erro
     struct {
         const char *name;
         stk__cu_handle *kernel;
-    } const kernels[] = {{"stk_grey", &cuda->grey},
-                         {"stk_augment", &cuda->augment},
-                         {"stk_mix", &cuda->mix},
-                         {"stk_dropout", &cuda->dropout}};
+    } const kernels[] = {{"stk_grey", &cuda->grey},     {"stk_augment", &cuda->augment},
+                         {"stk_mix", &cuda->mix},       {"stk_dropout", &cuda->dropout},
+                         {"stk_gather", &cuda->gather}, {"stk_round", &cuda->round}};
     const int code = api->cuModuleLoadData(&cuda->module, image);
     stk_status status = stk__cuda_check(cuda, code, "cuModuleLoadData", error);
     *final = !is_of_image(code);

@@ -29,6 +29,8 @@ static inline float stk__float_of(uint32_t bits)
 #include "device/kernel/kernel_augment.h"
 #include "device/kernel/kernel_mix.h"
 #include "device/kernel/kernel_dropout.h"
+#include "device/kernel/kernel_gather.h"
+#include "device/kernel/kernel_round.h"
 
 typedef void (*group_function)(stk__kernel_work work, uint32_t column, uint32_t row, uint32_t number);
 
@@ -63,6 +65,22 @@ void stk__host_build_dropout(const stk__kernel_dropout_work *work, uint32_t colu
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t column = 0; column < columns; column++)
             stk_dropout(work, column, row);
+}
+
+void stk__host_build_gather(const stk__kernel_gather_work *work, uint32_t columns, uint32_t rows,
+                            uint32_t samples)
+{
+    for (uint32_t number = 0; number < samples; number++)
+        for (uint32_t row = 0; row < rows; row++)
+            for (uint32_t column = 0; column < columns; column++)
+                stk_gather(work, column, row, number);
+}
+
+void stk__host_build_round(const stk__kernel_round_work *work, uint32_t columns, uint32_t samples)
+{
+    for (uint32_t number = 0; number < samples; number++)
+        for (uint32_t column = 0; column < columns; column++)
+            stk_round(work, column, number);
 }
 
 stk_status stk__host_build_batch(const stk__augment_batch *batch, stk__buffer *scratch, stk_error *error)

@@ -12,6 +12,9 @@ void stk__host_build_grey(const stk__kernel_work *work, uint32_t columns, uint32
 void stk__host_build_augment(const stk__kernel_work *work, uint32_t columns, uint32_t rows, uint32_t samples);
 void stk__host_build_mix(const stk__kernel_mix_work *work, uint32_t columns, uint32_t rows, uint32_t entries);
 void stk__host_build_dropout(const stk__kernel_dropout_work *work, uint32_t columns, uint32_t rows);
+void stk__host_build_gather(const stk__kernel_gather_work *work, uint32_t columns, uint32_t rows,
+                            uint32_t samples);
+void stk__host_build_round(const stk__kernel_round_work *work, uint32_t columns, uint32_t samples);
 
 /* A checked batch. scratch only grows. */
 stk_status stk__host_build_batch(const stk__augment_batch *batch, stk__buffer *scratch, stk_error *error);

@@ -28,6 +28,7 @@ typedef ulong uint64_t;
 #define STK_LARGER(a, b)        ((a) > (b) ? (a) : (b))
 #define STK_PRODUCT_HIGH(a, b)  mul_hi((uint32_t)(a), (uint32_t)(b))
 #define STK_ADD_SHARED(sum, by) atomic_add(sum, by)
+#define STK_LOWER_SHARED(v, to) atomic_min(v, to)
 #define STK_PHASE(call)                                                                                      \
     {                                                                                                        \
         const uint32_t item = (uint32_t)get_local_id(0);                                                     \
@@ -57,6 +58,7 @@ typedef unsigned long long uint64_t;
 #define STK_LARGER(a, b)        fmaxf(a, b)
 #define STK_PRODUCT_HIGH(a, b)  __umulhi(a, b)
 #define STK_ADD_SHARED(sum, by) atomicAdd(sum, by)
+#define STK_LOWER_SHARED(v, to) atomicMin(v, to)
 #define STK_PHASE(call)                                                                                      \
     {                                                                                                        \
         const uint32_t item = threadIdx.x;                                                                   \
@@ -79,6 +81,7 @@ typedef unsigned long long uint64_t;
 #define STK_LARGER(a, b)        ((a) > (b) ? (a) : (b))
 #define STK_PRODUCT_HIGH(a, b)  ((uint32_t)((uint64_t)(a) * (b) >> 32))
 #define STK_ADD_SHARED(sum, by) (*(sum) += (by))
+#define STK_LOWER_SHARED(v, to) (*(v) = *(v) < (to) ? *(v) : (to))
 #define STK_PHASE(call)                                                                                      \
     for (uint32_t item = 0; item < STK_KERNEL_GROUP; item++) {                                               \
         call;                                                                                                \

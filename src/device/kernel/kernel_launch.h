@@ -19,9 +19,9 @@ enum {
     STK_KERNEL_GROUP = STK_KERNEL_TILE_W * STK_KERNEL_TILE_H
 };
 
-enum { STK_KERNEL_F32, STK_KERNEL_F16, STK_KERNEL_BF16 };               /* values of images */
-enum { STK_KERNEL_MASK_NONE, STK_KERNEL_MASK_U8, STK_KERNEL_MASK_I64 }; /* ids of masks */
-enum { STK_KERNEL_NOISE_OPERATION = 64 };                               /* STK_OPERATION_NOISE_PIXELS */
+enum { STK_KERNEL_F32, STK_KERNEL_F16, STK_KERNEL_BF16, STK_KERNEL_U8 }; /* of images; U8: stk_mix alone */
+enum { STK_KERNEL_MASK_NONE, STK_KERNEL_MASK_U8, STK_KERNEL_MASK_I64 };  /* ids of masks */
+enum { STK_KERNEL_NOISE_OPERATION = 64 };                                /* STK_OPERATION_NOISE_PIXELS */
 
 /* Pixels of one sample in the arena; fewer than 2^31 bytes from its first to its last. */
 typedef struct stk__kernel_place {
@@ -77,6 +77,46 @@ typedef struct stk__kernel_mix_work {
     STK_GLOBAL unsigned char *mask;
     STK_GLOBAL unsigned char *mask2; /* NULL: none */
 } stk__kernel_mix_work;
+
+/* What stk_gather reads: values of one image or mask of a caller's, anywhere in the device's memory, each at
+ * a multiple of its size. */
+enum {
+    STK_KERNEL_VALUES_U8,
+    STK_KERNEL_VALUES_F32, /* 0 to 1 */
+    STK_KERNEL_VALUES_I64  /* 0 to 255 */
+};
+typedef struct stk__kernel_values {
+    STK_GLOBAL const unsigned char *from;          /* the first; NULL: there are none */
+    int64_t row_bytes, pixel_bytes, channel_bytes; /* from one to the next; any sign */
+    uint64_t to;                                   /* where the dense bytes begin in the arena */
+    int32_t kind, channels;
+} stk__kernel_values;
+
+/* A sample: mask and image have one size. */
+typedef struct stk__kernel_gather {
+    stk__kernel_values image, mask;
+    int32_t w, h;
+    int32_t swaps, unused; /* swaps: ids of the mask change sides */
+} stk__kernel_gather;
+
+/* The one parameter of stk_gather; its groups are (column of tiles, row of tiles, sample), as many as the
+ * largest sample needs. */
+typedef struct stk__kernel_gather_work {
+    STK_GLOBAL const stk__kernel_gather *sources;
+    STK_GLOBAL const unsigned char *table; /* [256] id -> id where sides change */
+    STK_GLOBAL unsigned char *arena;
+    /* [samples][2] of image and mask: the number of the first value that cannot be a byte, y * w * channels +
+     * x * channels + channel; UINT32_MAX at first. */
+    STK_GLOBAL uint32_t *wrong;
+} stk__kernel_gather_work;
+
+/* The one parameter of stk_round; its groups are (values of a sample, 1, sample). */
+enum { STK_KERNEL_ROUND_VALUES = 4 * STK_KERNEL_GROUP }; /* that a group makes */
+typedef struct stk__kernel_round_work {
+    STK_GLOBAL const float *from; /* levels */
+    STK_GLOBAL unsigned char *to;
+    uint32_t length, unused; /* length: values of a sample */
+} stk__kernel_round_work;
 
 /* The one parameter of stk_dropout; its groups are (draws of a sample, every `rows`-th sample, 1). What may
  * change between two launches of one CUDA graph lies in memory. */

@@ -7,6 +7,7 @@ STK_FUNCTION uint32_t load_bits(const stk__kernel_mix_work *work, uint64_t at)
 {
     if (work->launch.dtype == STK_KERNEL_F32)
         return ((STK_GLOBAL const uint32_t *)(STK_GLOBAL void *)work->image)[at];
+    if (work->launch.dtype == STK_KERNEL_U8) return work->image[at];
     return ((STK_GLOBAL const uint16_t *)(STK_GLOBAL void *)work->image)[at];
 }
 
@@ -14,6 +15,8 @@ STK_FUNCTION void store_bits(const stk__kernel_mix_work *work, uint64_t at, uint
 {
     if (work->launch.dtype == STK_KERNEL_F32)
         ((STK_GLOBAL uint32_t *)(STK_GLOBAL void *)work->image)[at] = bits;
+    else if (work->launch.dtype == STK_KERNEL_U8)
+        work->image[at] = (uint8_t)bits;
     else
         ((STK_GLOBAL uint16_t *)(STK_GLOBAL void *)work->image)[at] = (uint16_t)bits;
 }
@@ -23,6 +26,7 @@ STK_FUNCTION float value_of(const stk__kernel_mix_work *work, uint32_t bits)
 {
     if (work->launch.dtype == STK_KERNEL_F32) return STK_FLOAT(bits);
     if (work->launch.dtype == STK_KERNEL_BF16) return STK_FLOAT(bits << 16);
+    if (work->launch.dtype == STK_KERNEL_U8) return (float)bits;
     const float size = STK_FLOAT((bits & 0x7fffu) << 13) * 5192296858534827628530496329220096.0f; /* 2^112 */
     return bits & 0x8000u ? -size : size;
 }
@@ -30,6 +34,7 @@ STK_FUNCTION float value_of(const stk__kernel_mix_work *work, uint32_t bits)
 STK_FUNCTION uint32_t bits_of(const stk__kernel_mix_work *work, float v)
 {
     if (work->launch.dtype == STK_KERNEL_F32) return STK_BITS(v);
+    if (work->launch.dtype == STK_KERNEL_U8) return (uint32_t)(int32_t)(v + 0.5f);
     return work->launch.dtype == STK_KERNEL_F16 ? half_from_float(v) : bfloat_from_float(v);
 }
 

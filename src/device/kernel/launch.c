@@ -12,6 +12,7 @@ _Static_assert((int)STK_KERNEL_NOISE_OPERATION == (int)STK_OPERATION_NOISE_PIXEL
                "the text draws other noise");
 _Static_assert(sizeof(stk__kernel_sample) == 216 && sizeof(stk__kernel_launch) == 48, "the layout has holes");
 _Static_assert(sizeof(stk__kernel_mix) == 32, "the layout has holes");
+_Static_assert(sizeof(stk__kernel_values) == 48 && sizeof(stk__kernel_gather) == 112, "the layout has holes");
 
 enum { MOST_SAMPLES = 65535, MOST_ROWS = 65535, MOST_COORDINATE = 1 << 30 }; /* CUDA counts groups so far */
 #define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys and store_pixel in the text */
@@ -133,6 +134,7 @@ static stk__kernel_launch text_of(const stk__augment_target *target)
     stk__kernel_launch text = {
         .w = target->w, .h = target->h, .channels = target->channels, .planar = target->planar};
     text.dtype = target->dtype == STK_DTYPE_F32   ? STK_KERNEL_F32
+                 : target->dtype == STK_DTYPE_U8  ? STK_KERNEL_U8
                  : target->dtype == STK_DTYPE_F16 ? STK_KERNEL_F16
                                                   : STK_KERNEL_BF16;
     text.mask_dtype = !target->mask                         ? STK_KERNEL_MASK_NONE
@@ -164,4 +166,16 @@ stk__launch stk__launch_make(const stk__augment_batch *batch, stk__kernel_sample
         launch.grey |= samples[i].contrast_step >= 0;
     }
     return launch;
+}
+
+void stk__launch_gather_groups(const stk__kernel_gather *sources, uint32_t count, uint32_t groups[3])
+{
+    int32_t w = 1, h = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        w = sources[i].w > w ? sources[i].w : w;
+        h = sources[i].h > h ? sources[i].h : h;
+    }
+    groups[0] = ((uint32_t)w + STK_KERNEL_TILE_W - 1) / STK_KERNEL_TILE_W;
+    groups[1] = ((uint32_t)h + STK_KERNEL_TILE_H - 1) / STK_KERNEL_TILE_H;
+    groups[2] = count;
 }

@@ -24,4 +24,7 @@ stk_status stk__launch_check(const stk__augment_batch *batch, stk_error *error);
 /* samples [batch->count] is filled for the device. The batch has been checked. */
 stk__launch stk__launch_make(const stk__augment_batch *batch, stk__kernel_sample *samples);
 
+/* Of stk_gather, for the largest of the sources. */
+void stk__launch_gather_groups(const stk__kernel_gather *sources, uint32_t count, uint32_t groups[3]);
+
 #endif

@@ -48,7 +48,7 @@ static double kernel_ns(const fake_work *work, const fake_gpu *g, int gpu)
 {
     const bool mix = work->kernel == FAKE_MIX;
     const stk__kernel_launch *l = mix ? &work->mix.launch : &work->text.launch;
-    if (work->kernel == FAKE_DROPOUT)
+    if (work->kernel == FAKE_DROPOUT || work->kernel == FAKE_GATHER || work->kernel == FAKE_ROUND)
         return (double)fake_output_bytes(work) / g->memory_gb_per_s / g->kernel_share;
     const double pixels = (double)l->w * l->h * work->groups[2],
                  bytes = pixels * (l->channels + 2) + (double)fake_output_bytes(work);
@@ -79,6 +79,7 @@ bool fake_is_wrong(const fake_work *work, long done)
     const bool mix = work->kernel == FAKE_MIX;
     const stk__kernel_launch *l = mix ? &work->mix.launch : &work->text.launch;
     const char *part = fake.wrong_part;
+    if (work->kernel == FAKE_GATHER || work->kernel == FAKE_ROUND) return work->wrong_bits;
     if (work->wrong_bits) return !mix;
     if (strcmp(part, "mix") == 0) return mix;
     if (mix) return false;

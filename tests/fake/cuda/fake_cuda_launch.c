@@ -132,7 +132,9 @@ static size_t image_bytes(const fake_work *work, size_t samples)
 {
     const stk__kernel_launch *l = launch_of(work);
     return samples * (size_t)l->w * (size_t)l->h * (size_t)l->channels *
-           (l->dtype == STK_KERNEL_F32 ? 4u : 2u);
+           (l->dtype == STK_KERNEL_F32  ? 4u
+            : l->dtype == STK_KERNEL_U8 ? 1u
+                                        : 2u);
 }
 
 static size_t mask_bytes(const fake_work *work, size_t samples)
@@ -191,6 +193,8 @@ static int refuse_access(const char *what)
 
 size_t fake_output_bytes(const fake_work *work)
 {
+    if (work->kernel == FAKE_ROUND) return (size_t)work->groups[2] * work->round.length;
+    if (work->kernel == FAKE_GATHER) return work->groups[2]; /* how large samples are is known on the GPU */
     return work->kernel == FAKE_DROPOUT ? factor_bytes(work) : image_bytes(work, work->groups[2]);
 }
 
@@ -282,8 +286,84 @@ static int run_dropout(const fake_work *work, int gpu)
     return CUDA_SUCCESS;
 }
 
+/* The bytes between the first and the last of the values; where they begin, seen from the first value. */
+static size_t span_of(const stk__kernel_values *v, int32_t w, int32_t h, int64_t *before)
+{
+    const int64_t size = v->kind == STK_KERNEL_VALUES_F32 ? 4 : v->kind == STK_KERNEL_VALUES_I64 ? 8 : 1;
+    const int64_t reach[3] = {(h - 1) * v->row_bytes, (w - 1) * v->pixel_bytes,
+                              (v->channels - 1) * v->channel_bytes};
+    int64_t after = size;
+    *before = 0;
+    for (int i = 0; i < 3; i++)
+        *(reach[i] < 0 ? before : &after) += reach[i];
+    return (size_t)(after - *before);
+}
+
+/* From device to host addresses; false: values, or their bytes in the arena, leave device memory. */
+static bool translate_values(stk__kernel_values *v, const fake_work *work, const stk__kernel_gather *source,
+                             int gpu)
+{
+    int64_t before;
+    if (!v->from) return true;
+    const size_t bytes = span_of(v, source->w, source->h, &before),
+                 made = (size_t)source->w * (size_t)source->h * (size_t)v->channels;
+    const uint8_t *first = translate(v->from + before, bytes, gpu);
+    if (!first || !translate(work->gather.arena + v->to, made, gpu)) return false;
+    v->from = first - before;
+    return true;
+}
+
+static int gather(stk__kernel_gather *sources, const fake_work *work, int gpu)
+{
+    const uint32_t *g = work->groups;
+    stk__kernel_gather_work host = {.sources = sources,
+                                    .table = translate(work->gather.table, 256, gpu),
+                                    .arena = translate(work->gather.arena, 1, gpu),
+                                    .wrong = translate(work->gather.wrong, 2 * sizeof(uint32_t) * g[2], gpu)};
+    if (!host.table || !host.arena || !host.wrong) return refuse_access("what stk_gather writes");
+    uint32_t groups[3];
+    stk__launch_gather_groups(sources, g[2], groups);
+    if (memcmp(groups, g, sizeof groups) != 0)
+        return refuse_access("stk_gather has not the groups of its samples");
+    for (uint32_t i = 0; i < g[2]; i++)
+        if (!translate_values(&sources[i].image, work, &sources[i], gpu) ||
+            !translate_values(&sources[i].mask, work, &sources[i], gpu))
+            return refuse_access("values that are gathered");
+    stk__host_build_gather(&host, g[0], g[1], g[2]);
+    if (work->wrong_bits) host.arena[sources[0].image.to] ^= 1;
+    return CUDA_SUCCESS;
+}
+
+static int run_gather(const fake_work *work, int gpu)
+{
+    const size_t bytes = work->groups[2] * sizeof(stk__kernel_gather);
+    const stk__kernel_gather *there = translate(work->gather.sources, bytes, gpu);
+    stk__kernel_gather *sources = there ? malloc(bytes) : NULL;
+    if (!there) return refuse_access("sources of stk_gather");
+    if (!sources) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(sources, there, bytes);
+    const int code = gather(sources, work, gpu);
+    free(sources);
+    return code;
+}
+
+static int run_round(const fake_work *work, int gpu)
+{
+    stk__kernel_round_work rounding = work->round;
+    const size_t values = fake_output_bytes(work);
+    rounding.from = translate(work->round.from, values * sizeof(float), gpu);
+    rounding.to = translate(work->round.to, values, gpu);
+    if (!rounding.from || !rounding.to) return refuse_access("levels that are rounded");
+    memset(rounding.to, FAKE_POISON, values);
+    stk__host_build_round(&rounding, work->groups[0], work->groups[2]);
+    if (work->wrong_bits) rounding.to[0] ^= 1;
+    return CUDA_SUCCESS;
+}
+
 int fake_run_kernel(const fake_work *work, int gpu)
 {
+    if (work->kernel == FAKE_ROUND) return run_round(work, gpu);
+    if (work->kernel == FAKE_GATHER) return run_gather(work, gpu);
     if (work->kernel == FAKE_DROPOUT) return run_dropout(work, gpu);
     return work->kernel == FAKE_MIX ? run_mix(work, gpu) : run_augment(work, gpu);
 }
@@ -294,9 +374,14 @@ static void mark_uses(fake_work *work, int gpu)
     const void *const augment[] = {work->text.arena, work->text.samples, work->text.image, work->text.mask},
                       *const mix[] = {work->mix.mixes, work->mix.mask2, work->mix.image, work->mix.mask},
                       *const dropout[] = {work->dropout.ids, work->dropout.numbers, work->dropout.factors,
-                                          NULL};
+                                          NULL},
+                      *const gathered[] = {work->gather.sources, work->gather.table, work->gather.arena,
+                                           work->gather.wrong},
+                      *const rounded[] = {work->round.from, work->round.to, NULL, NULL};
     const void *const *pointers = work->kernel == FAKE_MIX       ? mix
                                   : work->kernel == FAKE_DROPOUT ? dropout
+                                  : work->kernel == FAKE_GATHER  ? gathered
+                                  : work->kernel == FAKE_ROUND   ? rounded
                                                                  : augment;
     pthread_mutex_lock(&fake_lock);
     for (int i = 0; i < 4; i++)
@@ -308,6 +393,11 @@ static void mark_uses(fake_work *work, int gpu)
 static bool fits_output(const fake_work *work)
 {
     const stk__kernel_dropout_work *d = &work->dropout;
+    if (work->kernel == FAKE_ROUND)
+        return work->round.length && work->groups[1] == 1 &&
+               work->groups[0] ==
+                   (work->round.length + (uint64_t)STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES;
+    if (work->kernel == FAKE_GATHER) return true; /* its samples are on the GPU, when it runs */
     if (work->kernel == FAKE_DROPOUT)
         return d->samples && d->length && work->groups[1] == d->rows && work->groups[2] == 1 &&
                work->groups[0] ==
@@ -331,6 +421,10 @@ static int launch(const fake_function_handle *function, fake_stream *stream, con
         memcpy(&work->mix, parameters[0], sizeof work->mix);
     else if (function->kernel == FAKE_DROPOUT)
         memcpy(&work->dropout, parameters[0], sizeof work->dropout);
+    else if (function->kernel == FAKE_GATHER)
+        memcpy(&work->gather, parameters[0], sizeof work->gather);
+    else if (function->kernel == FAKE_ROUND)
+        memcpy(&work->round, parameters[0], sizeof work->round);
     else
         memcpy(&work->text, parameters[0], sizeof work->text);
     const bool runs = function->module->ours && function->kernel != FAKE_KERNELS_COUNT;

@@ -14,7 +14,8 @@ const char *const fake_names[FAKE_FUNCTIONS] = {
         "copy_in",
     "copy_out", "kernel", "record"};
 
-const char *const fake_kernels[FAKE_KERNELS_COUNT] = {"stk_grey", "stk_augment", "stk_mix", "stk_dropout"};
+const char *const fake_kernels[FAKE_KERNELS_COUNT] = {"stk_grey",    "stk_augment", "stk_mix",
+                                                      "stk_dropout", "stk_gather",  "stk_round"};
 
 static int find_function(const char *name)
 {

@@ -54,6 +54,8 @@ typedef enum fake_kernel_kind {
     FAKE_AUGMENT,
     FAKE_MIX,
     FAKE_DROPOUT,
+    FAKE_GATHER,
+    FAKE_ROUND,
     FAKE_KERNELS_COUNT
 } fake_kernel_kind;
 extern const char *const fake_kernels[FAKE_KERNELS_COUNT];
@@ -186,6 +188,8 @@ typedef struct fake_work {
     stk__kernel_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
     stk__kernel_mix_work mix; /* of stk_mix */
     stk__kernel_dropout_work dropout;
+    stk__kernel_gather_work gather;
+    stk__kernel_round_work round;
     uint32_t groups[3];
 } fake_work;
 
