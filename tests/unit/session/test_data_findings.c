@@ -243,7 +243,7 @@ static void mask_readings(void **state)
         stats.mask_pixels[0] = stats.mask_pixels[255] = 5000;
         stats.mask_samples[0] = stats.mask_samples[255] = 120;
         add_event(&stats.no_class, 120, "a.png");
-        assert_int_equal(stk__data_masks_judge(&stats, NULL, asked ? "none" : NULL, &error), STK_OK);
+        assert_int_equal(stk__data_masks_judge(&stats, asked ? "none" : NULL, &error), STK_OK);
         if (asked)
             only("empty_masks", "120 of 120");
         else
@@ -255,10 +255,10 @@ static void mask_readings(void **state)
     memset(stats.mask_pixels, 0, sizeof stats.mask_pixels);
     for (int id = 0; id < 256; id += 100)
         stats.mask_pixels[id] = stats.mask_samples[id] = 60;
-    assert_int_equal(stk__data_masks_judge(&stats, NULL, NULL, &error), STK_OK);
+    assert_int_equal(stk__data_masks_judge(&stats, NULL, &error), STK_OK);
     assert_non_null(strstr(only("mask_values", "0, 100 and 200").hint, "data.mask_map=0:0,100:1,200:2"));
     stats.masks_refused[0] = '\0';
-    assert_int_equal(stk__data_masks_judge(&stats, NULL, "none", &error), STK_OK);
+    assert_int_equal(stk__data_masks_judge(&stats, "none", &error), STK_OK);
     none();
 }
 
