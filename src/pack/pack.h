@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing: a data set with images becomes WebDataset shards (source/shards/shard.h) with their indices, below a
- * folder:
+/* Packing: a data set with images becomes WebDataset shards (source/shards/shard.h) with their indices, below
+ * a folder:
  *
  *   pack.json                              settings, data set, how far it is (pack_state.h)
  *   shard-000000.tar shard-000000.tar.index …   the samples in the order of ids

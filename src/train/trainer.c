@@ -9,7 +9,7 @@
  *     backward   g = sum_a s / A dL_a / dw                             s: loss scale of fp16, else 1
  *     unscale    g = g / s                                             not finite: no update, smaller s
  *     clip       g = g min(1, max_grad_norm / (|g| + 1e-6))            |g|: of all parameters together
- *     update     w = AdamW or SGD with momentum, at lr(step)           engine/reference/     
+ *     update     w = AdamW or SGD with momentum, at lr(step)           engine/reference/
  *     average    e = d e + (1 - d) w                                   of a moving average; d: its decay
  *
  * g, the moments and e have the shapes of w. The first batch writes g, the others add to it, so that nothing
