@@ -80,7 +80,7 @@ static void loads_tile_time(void **state)
     uint64_t end_ns = 0;
     int count = 0;
     const uint64_t start_ns = stk__clock_ns();
-    while (stk__clock_ns() < start_ns + STK_SECOND_NS) {
+    while (count < 5 && stk__clock_ns() < start_ns + 20 * STK_SECOND_NS) {
         stk__gpu_frame_clear(&frame);
         stk__reader_demo.read(&context, &frame);
         for (int i = 0; i < frame.load_count; i++, count++) {
@@ -92,7 +92,9 @@ static void loads_tile_time(void **state)
         }
         pause_ms(70);
     }
-    assert_in_range(count, 4, 7);
+    /* About six a second; a busy machine may come late to all of them. */
+    assert_in_range(count, 5, 7);
+    assert_true(stk__clock_ns() - start_ns > STK_SECOND_NS / 2);
     stk__free(context.state);
     stk__reader_demo.close(&reader);
 }

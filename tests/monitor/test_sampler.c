@@ -54,9 +54,17 @@ static const char *const functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], FAULTY = 7, GPUS = 8 };
 
+/* On a busy machine the thread of a healthy GPU may get no CPU for a while, which its note says; but then most
+ * of the frames are in time. */
 static void check_healthy(const stk_gpu_frame *gpu)
 {
+    static int frames, late;
+    frames++;
     if (gpu->state != STK_GPU_GOOD) fail_msg("a healthy GPU: %s", gpu->note);
+    if (!strncmp(gpu->note, "no response for ", 16)) {
+        if (++late > 50 && late > frames / 2) fail_msg("%d of %d frames: %s", late, frames, gpu->note);
+        return;
+    }
     for (int m = 0; m < STK_METRIC_COUNT; m++) {
         if (m >= STK_METRIC_SM_ACTIVE && m <= STK_METRIC_DRAM_ACTIVE) continue; /* after 0.1 s only */
         const stk_reading *reading = &gpu->readings[m];
