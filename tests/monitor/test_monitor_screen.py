@@ -93,7 +93,11 @@ class ScreenTest(unittest.TestCase):
         terminal.run(f"{before} $STOKER monitor --replay r.jsonl {after}")
         terminal.wait_for(r"  recording")
         terminal.key("f")
-        return terminal.wait_for("end of the recording")
+        lines, before = terminal.wait_for("end of the recording"), None
+        while lines != before:  # it may be half drawn
+            time.sleep(0.05)
+            lines, before = terminal.screen(), lines
+        return lines
 
     def check_lines(self, lines, width):
         """Nothing is cut, wrapped or left over from another size."""
