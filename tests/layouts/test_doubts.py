@@ -149,7 +149,7 @@ MASKS = [
     Case("DeepGlobe, as told", SATELLITE, "data.layout=parts", layout=f"{PAIR} in train/", samples=2, parts=["train", "val"],
          found="'x_sat' has the mask 'x_mask'"),
     *(Case(f"masks as {kind}", {"images/a.jpg": None, f"masks/a.{kind}": "x"}, refused=f"but 1 .{kind} file: unsupported format",
-           hint="convert them to PNG") for kind in ("gif", "bmp", "tif", "webp")),
+           hint="convert them to PNG") for kind in ("gif", "bmp", "tif", "webp", "heif")),
 ]
 
 IMAGES = names("img_align_celeba/{}.jpg", "000001", "000002", "000003")

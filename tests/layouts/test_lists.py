@@ -97,6 +97,8 @@ READ = [
     ("quoted cells", {"labels.csv": rows("file,label,note", *(f'"{r[:5]}","{r[6:]}","a, ""b"""' for r in NAMED))}, [],
      Read(CATS, unused=["column 'note'"])),
     ("no header", {"labels.csv": rows(*NAMED)}, [], Read(CATS, layout=BARE)),
+    ("no header, ids of images with .JPEG", {"labels.csv": rows("p0,cat", "p1,dog", "p2,cat", "p3,dog"), **images("p{}.JPEG")}, [],
+     Read(CATS, layout=BARE)),
     ("no header, integers", {"labels.csv": rows(*(f"{i}.png,{i % 2}" for i in range(4)))}, [],
      Read({0: 2, 1: 2}, layout=BARE)),
     ("no header, three columns", {"labels.csv": rows(*(f"{i},{NAMED[i]}" for i in range(4)))},

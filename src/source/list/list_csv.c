@@ -23,13 +23,9 @@ typedef struct column_plan {
 /* "000001" is an image when there is 000001.jpg. */
 bool stk__list_names_image(const char *folder, const char *below, const char *name)
 {
-    static const char *const ends[] = {"", ".jpg", ".jpeg", ".png", ".npy", ".JPG", ".PNG"};
-    char path[PATH_MAX + 16];
-    for (size_t i = 0; *name && *name != '/' && i < sizeof ends / sizeof ends[0]; i++)
-        if (snprintf(path, sizeof path, "%s/%s%s%s", folder, below, name, ends[i]) < PATH_MAX &&
-            stk__path_is_file(path))
-            return true;
-    return false;
+    char path[PATH_MAX];
+    return *name && *name != '/' && snprintf(path, sizeof path, "%s/%s%s", folder, below, name) < PATH_MAX &&
+           (stk__path_is_file(path) || stk__extension_finds_file(path));
 }
 
 /* True when the first row is a sample already: its first cell, or the one data.columns counts, is a file. */
