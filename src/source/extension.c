@@ -20,7 +20,7 @@ _Static_assert(NAME_COUNT <= 1 << NAME_BITS, "more bits are needed for the numbe
 _Static_assert(NAME_BITS + STK_EXTENSION_BYTES - 1 <= STK_SHARD_PREFIX_SHIFT, "codes reach into the prefix");
 
 /* JPEG by its other names is decoded where a list names the file; folders have no code left for it. */
-static const char *const unread[] = {"webp", "bmp", "gif", "tif", "tiff", "heic", "heif", "avif",
+static const char *const unread[] = {"webp", "bmp",  "gif", "tif", "tiff", "heic", "heif", "avif",
                                      "jp2",  "jfif", "jpe", "ppm", "pgm",  "exr",  "hdr",  "dcm",
                                      "nii",  "svg",  "psd", "tga", "cr2",  "dng",  "nef",  "arw"};
 

@@ -265,20 +265,23 @@ static stk_status check_options(const stk__source_options *options, stk_error *e
  * name are not used. */
 static stk_status prefer_list(stk__source_options *options, stk_error *error)
 {
-    static const char *const parts[] = {"train", "training", "train_images"};
-    char path[PATH_MAX];
+    char name[32], path[PATH_MAX];
     stk__folder_look look;
     bool list = false;
     stk__site above = {.options = options};
     if (options->layout != STK_LAYOUT_AUTO || !options->root || strlen(options->root) >= PATH_MAX)
         return STK_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (!stk__path_join(path, options->root, parts[i]) || !stk__folder_look_at(&look, path)) continue;
+    for (size_t i = 0; i < 2 * STK_PART_WORDS; i++) {
+        const stk__part_word *word = &stk__part_words[i / 2];
+        if (word->part != STK_SOURCE_TRAIN) continue;
+        snprintf(name, sizeof name, "%s%s", word->name, i % 2 ? "_images" : "");
+        if (!stk__path_join(path, options->root, name) || !stk__folder_look_at(&look, path)) continue;
         if (!look.images || look.word_count || look.plain_total) continue;
         snprintf(above.root, sizeof above.root, "%s", options->root);
         const stk_status status = stk__list_find(&above, &list, error);
         if (!above.list_parts) STK__TRY(status); /* with parts, the one that is asked for may not be there */
-        if (above.list_parts || (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0))
+        if (above.list_parts ||
+            (list && stk__part_at_start(strrchr(above.file, '/') + 1) == STK_SOURCE_TRAIN))
             options->layout = STK_LAYOUT_LIST;
         return STK_OK;
     }

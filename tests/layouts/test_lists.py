@@ -148,6 +148,7 @@ READ = [
     ("is_valid of fastai", {"labels.csv": rows("file,label,is_valid", *flagged("False", "True"))}, [], HALF),
     ("is_test", {"labels.csv": rows("file,label,is_test", *flagged("0", "1"))}, [], HALF),
     ("is_train", {"labels.csv": rows("file,label,is_train", *flagged("yes", "no"))}, [], HALF),
+    ("is_dev", {"labels.csv": rows("file,label,is_dev", *flagged("no", "yes"))}, [], HALF),
     ("is_valid by data.columns", {"labels.csv": rows("file,label,is_valid", *flagged("0.0", "1.0"))},
      ["data.columns=split=is_valid"], HALF),
     ("valid, chosen", {"labels.csv": rows("file,label,valid", *flagged("0", "1"))}, ["data.columns=split=valid"], HALF),

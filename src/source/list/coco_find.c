@@ -103,7 +103,7 @@ static stk_status refuse_two(const stk__site *site, const char *a, const char *b
 static stk_status take_file(stk__site *site, const char *path, stk_error *error)
 {
     const char *slash = strrchr(path, '/');
-    const uint32_t part = stk__part_in_name(slash ? slash + 1 : path);
+    const uint32_t part = stk__part_inside(slash ? slash + 1 : path);
     char *place = part ? site->part_files[stk__part_index(part)] : site->file;
     bool points;
     STK__TRY(stk__coco_has_points(path, &points, error));

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "source/csv.h"
 #include "source/extension.h"
+#include "source/folder_look.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -247,13 +248,13 @@ stk_status stk__list_read_csv(stk__list *list, stk_error *error)
 
 /* --- is it a list --------------------------------------------------------------------------------------- */
 
+/* images/, or a part: its images, or theirs in it. */
 static bool has_image_folder(const char *root)
 {
-    static const char *const names[] = {"images", "image",        "imgs", "img",         "photos",
-                                        "train",  "train_images", "test", "test_images", "val"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (stk__path_join(path, root, names[i]) && stk__path_is_folder(path)) return true;
+    stk__folder_look look;
+    stk__folder_look_at(&look, root);
+    for (int i = 0; i < look.word_count; i++)
+        if (look.words[i].word.kind <= STK_FOLDER_IMAGES) return true;
     return false;
 }
 
