@@ -113,7 +113,7 @@ void stk__report_charts(stk__page *page, const stk__run_facts *f)
     drawn |= draw_one(page, f, "samples_per_s", (stk__plot){.title = "samples per second"}, 1);
     drawn |= draw_one(
         page, f, "wait_share",
-        (stk__plot){.title = "wait for data", .unit = "% of the time", .fixed = true, .most = 100}, 100);
+        (stk__plot){.title = "data wait", .unit = "% of the time", .fixed = true, .most = 100}, 100);
     stk__page_html(page, "</div>\n");
     if (!drawn)
         stk__page_html(page,
