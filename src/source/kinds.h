@@ -68,11 +68,11 @@ stk_status stk__coco_has_points(const char *path, bool *found, stk_error *error)
 stk_status stk__coco_find(stk__site *site, bool *found, stk_error *error);
 bool stk__coco_is_folder(const char *name);
 
-/* Formats of other programs (foreign.c): STK_ERROR_DATA with what it is and how to convert it; a file always,
- * a folder only when it has such annotations and nothing else that could be read. */
-stk_status stk__foreign_refuse_file(const char *path, stk_error *error);
-stk_status stk__foreign_refuse_folder(const char *root, stk_error *error);
-const char *stk__foreign_hint(const char *extension); /* how to convert such files; NULL: unknown */
+/* Formats of other programs (unsupported_formats.c): STK_ERROR_DATA with what it is and how to convert it; a
+ * file always, a folder only when it has such annotations and nothing else that could be read. */
+stk_status stk__unsupported_refuse_file(const char *path, stk_error *error);
+stk_status stk__unsupported_refuse_folder(const char *root, stk_error *error);
+const char *stk__unsupported_hint(const char *extension); /* how to convert such files; NULL: unknown */
 
 /* Shards: called like one; at the top of a folder; the brace where the first range begins in a path such as
  * x-{000..012}.tar, or NULL. */

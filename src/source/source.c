@@ -75,7 +75,7 @@ static stk_status open_file(stk__source **source, stk__site *site, stk_error *er
     if (ends_with(site->file, ".csv") || ends_with(site->file, ".tsv") || ends_with(site->file, ".txt"))
         STK__TRY(stk__list_fits(site, &list, error));
     if (!list && !ends_with(site->file, ".csv") && !ends_with(site->file, ".npy"))
-        return stk__foreign_refuse_file(site->file, error);
+        return stk__unsupported_refuse_file(site->file, error);
     return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
 }
 
@@ -162,7 +162,7 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     if (*site->reading->part_name && !(site->reading->parts & (site->reading->parts - 1)))
         STK__TRY(stk__pack_note_refuse(site->options->root, error));
     if (*site->reading->unread && !(site->options->unlabeled && *site->reading->images)) {
-        STK__TRY(stk__foreign_refuse_folder(site->options->root, error)); /* it may know the format */
+        STK__TRY(stk__unsupported_refuse_folder(site->options->root, error)); /* it may know the format */
         return refuse_unread(site, error);
     }
     if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
@@ -196,7 +196,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
         if (*source) return STK_OK;
     }
     STK__TRY(stk__pack_note_refuse(site->root, error));
-    if (!literal && !unlabeled) STK__TRY(stk__foreign_refuse_folder(site->root, error));
+    if (!literal && !unlabeled) STK__TRY(stk__unsupported_refuse_folder(site->root, error));
     if (*reading->images) snprintf(site->root, sizeof site->root, "%s", reading->images);
     return stk__folder_open(source, site, error);
 }

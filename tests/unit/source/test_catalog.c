@@ -137,14 +137,14 @@ static void extensions_of_pictures(void **state)
         snprintf(name, sizeof name, "a.%s", unread[i]);
         assert_true(stk__extension_is_unread(unread[i], strlen(unread[i])));
         assert_true(stk__extension_is_picture(name, strlen(name)));
-        assert_string_equal(stk__foreign_hint(unread[i]), stk__foreign_hint("webp"));
+        assert_string_equal(stk__unsupported_hint(unread[i]), stk__unsupported_hint("webp"));
     }
     assert_false(stk__extension_is_unread("jpg", 3));
     assert_false(stk__extension_is_unread("txt", 3));
     assert_false(stk__extension_is_picture("a.txt", 5));
     assert_false(stk__extension_is_picture("avif", 4));
-    assert_null(stk__foreign_hint("txt"));
-    assert_non_null(strstr(stk__foreign_hint("JFIF"), "rename")); /* nothing to convert */
+    assert_null(stk__unsupported_hint("txt"));
+    assert_non_null(strstr(stk__unsupported_hint("JFIF"), "rename")); /* nothing to convert */
 }
 
 int main(void)

@@ -72,7 +72,7 @@ static int find_container(const char *extension)
     return -1;
 }
 
-const char *stk__foreign_hint(const char *extension)
+const char *stk__unsupported_hint(const char *extension)
 {
     const int found = find_container(extension);
     if (found >= 0) return containers[found].hint;
@@ -199,7 +199,7 @@ static stk_status refuse_text(const char *path, bool *refused, stk_error *error)
     return STK_OK;
 }
 
-stk_status stk__foreign_refuse_file(const char *path, stk_error *error)
+stk_status stk__unsupported_refuse_file(const char *path, stk_error *error)
 {
     const char *dot = strrchr(path, '.');
     const int found = dot ? find_container(dot + 1) : -1;
@@ -269,7 +269,7 @@ static stk_status refuse_yolo(const char *path, stk_error *error)
                 : STK_OK;
 }
 
-stk_status stk__foreign_refuse_folder(const char *root, stk_error *error)
+stk_status stk__unsupported_refuse_folder(const char *root, stk_error *error)
 {
     static const char *const json_folders[] = {"annotations", "Annotations", "labels"};
     static const char *const json_files[] = {"annotations.json",
