@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File extensions: those that can hold a sample, spelled in any case, packed into one byte of a catalog entry,
- * and those of pictures that are not read. The one list of both. */
+/* File extensions: those that can hold a sample, spelled in any case, packed into one byte of a catalog
+ * entry, and those of pictures that are not read. The one list of both. */
 #ifndef STK_SOURCE_EXTENSION_H
 #define STK_SOURCE_EXTENSION_H
 
