@@ -2,6 +2,7 @@
 /* stoker monitor, a line per GPU and interval. */
 #include "monitor_output.h"
 
+#include "monitor/verdict/gpu_targets.h"
 #include "monitor/verdict/throttle.h"
 
 #include <math.h>
@@ -85,15 +86,17 @@ static void pair(char both[CELL], char share[CELL], const stk_reading readings[2
 static const char *paint_util(const stk__monitor_output *output, stk_reading util)
 {
     if (!stk__monitor_output_knows(util)) return "";
-    return stk__monitor_output_paint(output->colors, util.value >= 85   ? STK_PAINT_GOOD
-                                                     : util.value >= 50 ? STK_PAINT_NOTE
-                                                                        : STK_PAINT_BAD);
+    return stk__monitor_output_paint(output->colors, util.value >= STK_GPU_UTIL_LEAST_PERCENT ? STK_PAINT_GOOD
+                                                     : util.value >= STK_GPU_UTIL_POOR_PERCENT
+                                                         ? STK_PAINT_NOTE
+                                                         : STK_PAINT_BAD);
 }
 
 static const char *paint_heat(const stk__monitor_output *output, stk_reading heat)
 {
-    if (!stk__monitor_output_knows(heat) || heat.value < 80) return "";
-    return stk__monitor_output_paint(output->colors, heat.value < 85 ? STK_PAINT_NOTE : STK_PAINT_BAD);
+    if (!stk__monitor_output_knows(heat) || heat.value < STK_GPU_WARM_C) return "";
+    return stk__monitor_output_paint(output->colors,
+                                     heat.value < STK_GPU_HOT_C ? STK_PAINT_NOTE : STK_PAINT_BAD);
 }
 
 static void print_state(const stk__monitor_output *output, const stk_gpu_frame *seen)

@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/logger.h"
 #include "core/thread.h"
-#include "monitor/record/exposition.h"
+#include "monitor/record/prometheus_text.h"
 #include "monitor_address.h"
 
 #include <errno.h>
@@ -248,7 +248,7 @@ void stk__prometheus_close(stk__prometheus **prometheus)
 void stk__prometheus_publish(stk__prometheus *p, const stk_monitor_frame *frame)
 {
     struct MHD_Response *made = NULL;
-    if (stk__exposition_write(&p->text, frame, p->dcgm, NULL) == STK_OK)
+    if (stk__prometheus_text_write(&p->text, frame, p->dcgm, NULL) == STK_OK)
         made = make_response(p->text.data, p->text.size_bytes, "text/plain; version=0.0.4; charset=utf-8");
     pthread_mutex_lock(&p->lock);
     struct MHD_Response *last = p->metrics;

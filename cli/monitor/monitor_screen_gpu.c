@@ -2,21 +2,25 @@
 /* A GPU on the screen: full size, three rows, or one row. */
 #include "monitor_screen.h"
 
+#include "monitor/verdict/gpu_targets.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { CELL = 40, LABEL = 7, VALUE = 13, WARM_C = 80, HOT_C = 85 };
+enum { CELL = 40, LABEL = 7, VALUE = 13 };
 
 static stk__ink ink_util(stk_reading util)
 {
     if (!stk__monitor_output_knows(util)) return STK_INK_PLAIN;
-    return util.value >= 85 ? STK_INK_GOOD : util.value >= 50 ? STK_INK_NOTE : STK_INK_BAD;
+    return util.value >= STK_GPU_UTIL_LEAST_PERCENT  ? STK_INK_GOOD
+           : util.value >= STK_GPU_UTIL_POOR_PERCENT ? STK_INK_NOTE
+                                                     : STK_INK_BAD;
 }
 
 static stk__ink ink_heat(stk_reading heat)
 {
-    if (!stk__monitor_output_knows(heat) || heat.value < WARM_C) return STK_INK_BAR;
-    return heat.value < HOT_C ? STK_INK_NOTE : STK_INK_BAD;
+    if (!stk__monitor_output_knows(heat) || heat.value < STK_GPU_WARM_C) return STK_INK_BAR;
+    return heat.value < STK_GPU_HOT_C ? STK_INK_NOTE : STK_INK_BAD;
 }
 
 static const char *number_text(char text[CELL], const char *format, double value)

@@ -7,6 +7,7 @@
 #include "core/cpu.h"
 #include "loader/loader_open.h"
 #include "loader/mask_decision.h"
+#include "report/report.h"
 #include "session/run_advice.h"
 #include "session/run_json.h"
 
@@ -330,7 +331,6 @@ static void print_stall(stk__run *run, const stk__stall *stall)
 {
     const double wall_s = run->report.wall_s;
     const int columns = bar_columns();
-    char name[48];
     FILE *to = stk__cli_wrap_begin(stdout);
     fprintf(to, "where the time went: %.1f s, %s, median %.4g ms a step\n", wall_s,
             stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
@@ -339,9 +339,8 @@ static void print_stall(stk__run *run, const stk__stall *stall)
         const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
         const int bar = (int)lrint(share * columns);
         if (share < 0.0005) continue;
-        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
-                 stk__stall_name((stk__stall_row)row));
-        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
+        printf("  %-24s %5.1f %%%s", stk__report_stall_words(stk__stall_name((stk__stall_row)row)),
+               100 * share, bar ? "  " : "");
         for (int i = 0; i < bar; i++)
             fputs("█", stdout);
         printf("\n");

@@ -4,13 +4,13 @@
 #include "selftest_session.h"
 
 #include "core/clock.h"
+#include "monitor/verdict/gpu_targets.h"
 
 #include <math.h>
 
-#define LOAD_S     60.0
-#define QUICK_S    1.0
-#define WAIT_MOST  5.0  /* percent of the time */
-#define UTIL_LEAST 85.0 /* as `stoker monitor` judges it */
+#define LOAD_S    60.0
+#define QUICK_S   1.0
+#define WAIT_MOST 5.0 /* percent of the time */
 
 static const char section[] = "training under load";
 
@@ -68,7 +68,7 @@ static void put_utilisation(stk__selftest *t, const load *l)
                                    .value = l->util_percent,
                                    .unit = "%",
                                    .kind = STK_LIMIT_LEAST,
-                                   .limit = UTIL_LEAST,
+                                   .limit = STK_GPU_UTIL_LEAST_PERCENT,
                                    .speed = true};
     if (!t->watch)
         stk__selftest_unknown(t->gpu, section, name, t->no_watch);

@@ -113,7 +113,7 @@ static const stk__format_ops *find_format(stk__encoded bytes)
 }
 
 /* Formats that people have, and that are not decoded here: named, so that it is clear what to convert. */
-static const char *name_foreign(stk__encoded bytes)
+static const char *name_unsupported(stk__encoded bytes)
 {
     static const struct {
         const char *name, *magic;
@@ -130,9 +130,9 @@ static const char *name_foreign(stk__encoded bytes)
 
 static stk_status refuse_format(stk__encoded bytes, stk_error *error)
 {
-    const char *foreign = name_foreign(bytes);
-    if (!foreign) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
-    stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file but %s", foreign);
+    const char *name = name_unsupported(bytes);
+    if (!name) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
+    stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file but %s", name);
     stk__error_hint(error, "convert it to JPEG or PNG");
     return STK_ERROR_SAMPLE;
 }

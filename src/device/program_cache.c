@@ -4,11 +4,11 @@
  * atomic, so processes can share it without a lock. */
 #include "device/program_cache.h"
 
+#include "core/cache_folder.h"
 #include "core/file.h"
 #include "core/logger.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_BYTES (UINT64_C(256) << 20)
@@ -32,23 +32,10 @@ stk__digest stk__program_key(const char *const *texts, size_t count)
     return key;
 }
 
-bool stk__program_folder(char *path, size_t path_bytes)
-{
-    const char *own = getenv("STOKER_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = -1;
-    if (own && *own)
-        length = snprintf(path, path_bytes, "%s", own);
-    else if (cache && *cache == '/')
-        length = snprintf(path, path_bytes, "%s/stoker", cache);
-    else if (home && *home == '/')
-        length = snprintf(path, path_bytes, "%s/.cache/stoker", home);
-    return length > 0 && (size_t)length < path_bytes;
-}
-
 static bool find_file(stk__digest key, char *path, size_t path_bytes)
 {
     char folder[4000], name[STK_DIGEST_TEXT_BYTES];
-    if (!stk__program_folder(folder, sizeof folder)) return false;
+    if (!stk__cache_folder(folder, sizeof folder)) return false;
     stk__digest_print(key, name);
     return (size_t)snprintf(path, path_bytes, "%s/%s.program", folder, name) < path_bytes;
 }
@@ -86,7 +73,7 @@ static stk_status write_program(stk__digest key, const void *bytes, size_t size_
     head h = {.key = key, .content = stk__digest_of(bytes, size_bytes), .size_bytes = size_bytes};
     stk__buffer file = {0};
     memcpy(h.magic, magic, sizeof magic);
-    if (!stk__program_folder(folder, sizeof folder) || !find_file(key, path, sizeof path))
+    if (!stk__cache_folder(folder, sizeof folder) || !find_file(key, path, sizeof path))
         return stk__fail(error, STK_ERROR_IO, "HOME, XDG_CACHE_HOME and STOKER_CACHE_DIR are not set");
     stk_status status = stk__folder_make(folder, error);
     if (status == STK_OK) status = stk__buffer_append(&file, &h, sizeof h, error);

@@ -17,9 +17,6 @@ bool stk__program_load(stk__digest key, stk__buffer *program);
 /* A folder that cannot be written or a full disk costs a warning and the next start some time. */
 void stk__program_save(stk__digest key, const void *bytes, size_t size_bytes);
 
-/* ${STOKER_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/stoker}; false: there is no such place (no HOME). */
-bool stk__program_folder(char *path, size_t path_bytes);
-
 /* The most informative line of a compiler's log; logs are pages long. */
 const char *stk__program_complaint(const char *log, int *length);
 

@@ -110,7 +110,8 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
 stk_status stk__loader_open_source(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 stk_status stk__loader_choose_part(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 void stk__loader_describe_data(stk_loader *loader);
-/* Workers when nobody asked for a number, and the rule in words (a constant). */
+/* worker_count.c: their number, and the default with its rule in words (a constant). */
+void stk__loader_choose_workers(stk_loader *loader, const stk_loader_options *options);
 int stk__loader_default_workers(const stk_loader_options *options, int cpus, const char **why);
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
                                       const stk__augment_settings *augment, stk__storage *store,

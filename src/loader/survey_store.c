@@ -6,9 +6,9 @@
  * lock. */
 #include "loader/survey_store.h"
 
+#include "core/cache_folder.h"
 #include "core/file.h"
 #include "core/logger.h"
-#include "device/program_cache.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ stk__survey_place stk__survey_find(const stk__survey_request *request)
 static bool find_folder(char *path, size_t path_bytes)
 {
     char folder[PATH_MAX - 64];
-    return stk__program_folder(folder, sizeof folder) &&
+    return stk__cache_folder(folder, sizeof folder) &&
            (size_t)snprintf(path, path_bytes, "%s/masks", folder) < path_bytes;
 }
 

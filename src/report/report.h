@@ -12,4 +12,7 @@
  * report.html in the folder. */
 stk_status stk__report_write(const char *run_folder, const char *path, stk_error *error);
 
+/* How a row of the stall table is called for people ("data wait: read"), by its name in run.json ("read"). */
+const char *stk__report_stall_words(const char *name);
+
 #endif

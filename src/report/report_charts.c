@@ -111,9 +111,9 @@ void stk__report_charts(stk__page *page, const stk__run_facts *f)
     drawn |= draw_one(page, f, "lr", (stk__plot){.title = "learning rate"}, 1);
     drawn |= draw_one(page, f, "grad_norm", (stk__plot){.title = "gradient norm", .may_log = true}, 1);
     drawn |= draw_one(page, f, "samples_per_s", (stk__plot){.title = "samples per second"}, 1);
-    drawn |= draw_one(
-        page, f, "wait_share",
-        (stk__plot){.title = "wait for data", .unit = "% of the time", .fixed = true, .most = 100}, 100);
+    drawn |=
+        draw_one(page, f, "wait_share",
+                 (stk__plot){.title = "data wait", .unit = "% of the time", .fixed = true, .most = 100}, 100);
     stk__page_html(page, "</div>\n");
     if (!drawn)
         stk__page_html(page,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the GPUs did, from the recordings beside the run. */
+#include "monitor/verdict/gpu_targets.h"
 #include "report/plot.h"
 #include "report/report_sections.h"
 
@@ -15,9 +16,11 @@ typedef struct gpu_look {
 } gpu_look;
 
 static const gpu_look looks[] = {
-    {"GPU utilization", "%", offsetof(stk__gpu_moment, util_percent), true, true, 85, 95},
+    {"GPU utilization", "%", offsetof(stk__gpu_moment, util_percent), true, true, STK_GPU_UTIL_LEAST_PERCENT,
+     STK_GPU_UTIL_MOST_PERCENT},
     {"GPU power", "W", offsetof(stk__gpu_moment, power_w), false, false, 0, 0},
-    {"GPU memory", "% in use", offsetof(stk__gpu_moment, memory_percent), true, true, 70, 90},
+    {"GPU memory", "% in use", offsetof(stk__gpu_moment, memory_percent), true, true,
+     STK_GPU_MEMORY_LEAST_PERCENT, STK_GPU_MEMORY_MOST_PERCENT},
     {"GPU temperature", "°C", offsetof(stk__gpu_moment, temperature_c), false, false, 0, 0},
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page's stall table: where the wall time of the run went, as a bar and a table with time per step. */
+/* The page's stall table: where the wall time of the run went, as a bar and a table with time per step. The
+ * words for its rows are those of the program, too. Pure but for the page it is written to. */
+#include "report/report.h"
 #include "report/report_sections.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 
 enum { BAR = 1000 };
 
-/* How a row is called here, and its colour in the style sheet. */
+/* How a row is called for people; its index is its color in the style sheet. */
 static const struct row_look {
     const char *name, *words;
 } looks[] = {{"read", "data wait: read"},
@@ -30,6 +32,11 @@ static int look_of(const char *name)
     for (int i = 0; i < last; i++)
         if (name && strcmp(looks[i].name, name) == 0) return i;
     return last;
+}
+
+const char *stk__report_stall_words(const char *name)
+{
+    return looks[look_of(name)].words;
 }
 
 static double share_of(const json_t *row)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of run.json, spelled once: src/session writes them; this room and grids of the program read them.
- * The file has one object; those whose names end in _OF_… are keys of an object or of rows inside it. */
+/* The keys of run.json that the page and grids of the program read, as src/session writes them. The file has
+ * one object; those whose names end in _OF_… are keys of an object or of rows inside it. Keys of objects that
+ * others print too stand where those are made: data.understood in session/data_json.c, notes in
+ * session/file_notes_json.c, effects also in core/config_effects.c, monitor in monitor/record/frame_json.h.
+ */
 #ifndef STK_REPORT_RUN_KEYS_H
 #define STK_REPORT_RUN_KEYS_H
 

@@ -5,6 +5,8 @@
  * source opens. */
 #include "source/class_doubts.h"
 
+#include "source/part_words.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,20 +183,11 @@ static stk_status check_dates(const name_doubts *d, stk_error *error)
 /* train, Training, trainA, train2017; 0: another word. */
 static uint32_t part_of_word(const char *word, size_t length)
 {
-    static const struct {
-        const char *name;
-        uint32_t part;
-    } words[] = {{"train", STK_SOURCE_TRAIN},   {"training", STK_SOURCE_TRAIN}, {"test", STK_SOURCE_TEST},
-                 {"testing", STK_SOURCE_TEST},  {"val", STK_SOURCE_VAL},        {"valid", STK_SOURCE_VAL},
-                 {"validation", STK_SOURCE_VAL}};
     while (length && isdigit((unsigned char)word[length - 1]))
         length--;
     if (length > 3 && isupper((unsigned char)word[length - 1]) && islower((unsigned char)word[length - 2]))
         length--;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i].name) == length && strncasecmp(word, words[i].name, length) == 0)
-            return words[i].part;
-    return 0;
+    return stk__part_of_word(word, length);
 }
 
 /* Of a word between '_', '-', '.' and blanks: cars_train, DIV2K_valid_HR; 0: of none. */
@@ -203,10 +196,8 @@ static uint32_t part_in(const char *name)
     uint32_t part = 0;
     bool start = true; /* of a word */
     for (; *name && !part; name++) {
-        const char c = *name;
-        if (start && (c == 't' || c == 'v' || c == 'T' || c == 'V'))
-            part = part_of_word(name, strcspn(name, "_-. "));
-        start = c == '_' || c == '-' || c == '.' || c == ' ';
+        if (start) part = part_of_word(name, strcspn(name, "_-. "));
+        start = strchr("_-. ", *name) != NULL;
     }
     return part;
 }

@@ -86,17 +86,11 @@ void stk__files_tell(stk__files *files, const stk__site *site)
 
 void stk__files_leave_out(stk__source_info *info, const stk__scan *scan)
 {
-    static const char *const pictures[] = {"webp", "bmp",  "gif", "tif", "tiff", "heic", "heif", "avif",
-                                           "jp2",  "jfif", "jpe", "ppm", "pgm",  "exr",  "hdr",  "dcm",
-                                           "nii",  "svg",  "psd", "tga", "cr2",  "dng",  "nef",  "arw"};
     for (int i = 0; i < STK_SCAN_STRANGERS && scan->strangers[i].count; i++) {
         const char *name = scan->strangers[i].extension;
-        bool picture = false;
-        for (size_t k = 0; k < sizeof pictures / sizeof pictures[0]; k++)
-            picture |= strcmp(name, pictures[k]) == 0;
         char what[96];
         snprintf(what, sizeof what, "%s files: %s", *name ? name : "other",
-                 picture ? "unsupported format" : "not images");
+                 stk__extension_is_unread(name, strlen(name)) ? "unsupported format" : "not images");
         stk__left_out_add(info, what, scan->strangers[i].count, scan->strangers[i].example);
     }
     stk__left_out_add(info, "folders of training runs", scan->runs, scan->run);

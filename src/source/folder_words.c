@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that people give to folders of images, masks and parts of a data set, as tables. A name is one word
- * of them, or a part and a kind: train_masks, trainannot, images_val, train2017. Pure. */
+/* Names that people give to folders of images and masks, as a table. A name is one word of it, a part of the
+ * data set (part_words.c), or a part and a kind: train_masks, trainannot, images_val, train2017. Pure. */
 #include "source/folder_words.h"
 
+#include "source/part_words.h"
 #include "source/source.h"
 
 #include <ctype.h>
@@ -87,15 +88,6 @@ static const struct {
     {"labelsts", {STK_FOLDER_MASKS, STK_SOURCE_TEST, false}},
 };
 
-static const struct {
-    const char *name;
-    uint32_t part;
-} parts[] = {
-    {"training", STK_SOURCE_TRAIN}, {"train", STK_SOURCE_TRAIN}, {"validation", STK_SOURCE_VAL},
-    {"valid", STK_SOURCE_VAL},      {"val", STK_SOURCE_VAL},     {"testing", STK_SOURCE_TEST},
-    {"test", STK_SOURCE_TEST},
-};
-
 static const char *const neutral[] = {"", "set", "data", "dataset"}; /* behind the name of a part */
 
 enum { NAME_BYTES = 64 };
@@ -136,10 +128,12 @@ static bool find_rest(const char *rest, stk__folder_word *word)
 static bool find_part_first(const char *text, stk__folder_word *word)
 {
     if (strncmp(text, "stage1_", 7) == 0 || strncmp(text, "stage2_", 7) == 0) text += 7; /* Kaggle */
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        const size_t length = strlen(parts[i].name);
-        stk__folder_word found = {.part = parts[i].part};
-        if (strncmp(text, parts[i].name, length) != 0 || !find_rest(text + length, &found)) continue;
+    for (size_t i = 0; i < STK_PART_WORDS; i++) {
+        const stk__part_word *part = &stk__part_words[i];
+        const size_t length = strlen(part->name);
+        stk__folder_word found = {.part = part->part};
+        if (!part->folder || strncmp(text, part->name, length) != 0) continue;
+        if (!find_rest(text + length, &found)) continue;
         found.weak = false;
         *word = found;
         return true;
@@ -152,14 +146,11 @@ static bool find_part_last(char *text, stk__folder_word *word)
     char *split = strrchr(text, '_');
     if (!split) return false;
     *split = '\0';
-    stk__folder_word found = {0};
-    if (find_kind(text, &found) && (found.kind == STK_FOLDER_IMAGES || found.kind == STK_FOLDER_MASKS))
-        for (size_t i = 0; i < COUNT(parts); i++)
-            if (strcmp(split + 1, parts[i].name) == 0) {
-                *word = (stk__folder_word){.kind = found.kind, .part = parts[i].part};
-                return true;
-            }
-    return false;
+    stk__folder_word found = {.part = stk__part_of_folder(split + 1, strlen(split + 1))};
+    if (!found.part || !find_kind(text, &found)) return false;
+    if (found.kind != STK_FOLDER_IMAGES && found.kind != STK_FOLDER_MASKS) return false;
+    *word = (stk__folder_word){.kind = found.kind, .part = found.part};
+    return true;
 }
 
 stk__folder_word stk__folder_word_of(const char *name)
@@ -171,19 +162,4 @@ stk__folder_word stk__folder_word_of(const char *name)
         if (strcmp(text, whole[i].name) == 0) return whole[i].word;
     find_part_last(text, &word);
     return word;
-}
-
-const char *stk__part_name(uint32_t part)
-{
-    return part == STK_SOURCE_TRAIN  ? "train"
-           : part == STK_SOURCE_VAL  ? "val"
-           : part == STK_SOURCE_TEST ? "test"
-                                     : NULL;
-}
-
-uint32_t stk__part_bit(const char *name)
-{
-    for (uint32_t part = STK_SOURCE_TRAIN; name && part <= STK_SOURCE_TEST; part <<= 1)
-        if (strcmp(name, stk__part_name(part)) == 0) return part;
-    return 0;
 }

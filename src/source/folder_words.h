@@ -23,8 +23,4 @@ typedef struct stk__folder_word {
 /* In any case, with '-', ' ' or '_' between words; PLAIN and part 0 for all others. */
 stk__folder_word stk__folder_word_of(const char *name);
 
-/* "train", "val", "test"; NULL for 0. */
-const char *stk__part_name(uint32_t part);
-uint32_t stk__part_bit(const char *name); /* 0 for NULL and others */
-
 #endif

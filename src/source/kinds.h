@@ -4,6 +4,7 @@
 #define STK_SOURCE_KINDS_H
 
 #include "source/layout_find.h"
+#include "source/part_words.h"
 
 typedef struct stk__site {
     const stk__source_options *options;
@@ -14,12 +15,6 @@ typedef struct stk__site {
     uint32_t list_parts;          /* parts that have lists of their own; 0: none, or one list for all */
     char part_files[3][PATH_MAX]; /* these lists, by stk__part_index */
 } stk__site;
-
-/* 0, 1, 2 for STK_SOURCE_TRAIN, _VAL, _TEST. */
-static inline uint32_t stk__part_index(uint32_t part)
-{
-    return part >> 1;
-}
 
 /* Bits of the parts that have folders or lists of their own; 0 for files. */
 static inline uint32_t stk__site_parts(const stk__site *site)
@@ -62,10 +57,8 @@ stk_status stk__list_fits_beside(const struct stk__catalog *images, uint64_t jso
 /* Which list a folder has, by a table of names, into site->file; two that fit are refused. */
 stk_status stk__list_find(stk__site *site, bool *found, stk_error *error);
 
-/* Lists for the parts of a data set (list_files.c): the part that a file's name says, 0: none or two; of
- * part_files the one that the options ask for into site->file, and list_parts; "'train.csv' and 'val.csv'".
- */
-uint32_t stk__part_in_name(const char *name);
+/* Lists for the parts of a data set (list_files.c): of part_files the one that the options ask for into
+ * site->file, and list_parts; "'train.csv' and 'val.csv'". */
 stk_status stk__site_choose_list(stk__site *site, stk_error *error);
 void stk__site_print_lists(const stk__site *site, char *text, size_t size);
 
@@ -75,11 +68,11 @@ stk_status stk__coco_has_points(const char *path, bool *found, stk_error *error)
 stk_status stk__coco_find(stk__site *site, bool *found, stk_error *error);
 bool stk__coco_is_folder(const char *name);
 
-/* Formats of other programs (foreign.c): STK_ERROR_DATA with what it is and how to convert it; a file always,
- * a folder only when it has such annotations and nothing else that could be read. */
-stk_status stk__foreign_refuse_file(const char *path, stk_error *error);
-stk_status stk__foreign_refuse_folder(const char *root, stk_error *error);
-const char *stk__foreign_hint(const char *extension); /* how to convert such files; NULL: unknown */
+/* Formats of other programs (unsupported_formats.c): STK_ERROR_DATA with what it is and how to convert it; a
+ * file always, a folder only when it has such annotations and nothing else that could be read. */
+stk_status stk__unsupported_refuse_file(const char *path, stk_error *error);
+stk_status stk__unsupported_refuse_folder(const char *root, stk_error *error);
+const char *stk__unsupported_hint(const char *extension); /* how to convert such files; NULL: unknown */
 
 /* Shards: called like one; at the top of a folder; the brace where the first range begins in a path such as
  * x-{000..012}.tar, or NULL. */

@@ -3,6 +3,8 @@
  * thread, while a source opens. */
 #include "source/layout_table.h"
 
+#include "source/extension.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -103,16 +105,11 @@ bool stk__layout_table_has_classes(const stk__layout_table *t)
 /* "x" and "y" are letters as well: a mask that is met in one of them must have its image in the other. */
 static bool letters_fit(const stk__layout_table *t, const char *images, const char *masks)
 {
-    static const char *const extensions[] = {"jpg", "jpeg", "png", "npy", "JPG", "JPEG", "PNG"};
     char folder[PATH_MAX], path[PATH_MAX];
     if (!stk__path_join(folder, t->root, masks)) return false;
     const stk__folder_content content = stk__folder_content_of(folder);
-    for (size_t i = 0; content.images && i < sizeof extensions / sizeof extensions[0]; i++) {
-        const int length =
-            snprintf(path, sizeof path, "%s/%s/%s.%s", t->root, images, content.image, extensions[i]);
-        if (length > 0 && length < PATH_MAX && stk__path_is_file(path)) return true;
-    }
-    return false;
+    return content.images && stk__path_join(folder, t->root, images) &&
+           stk__path_join(path, folder, content.image) && stk__extension_finds_file(path);
 }
 
 /* Weak words count when there is nothing else. */

@@ -7,8 +7,8 @@
 
 #include "core/file.h"
 #include "source/extension.h"
-#include "source/folder_words.h"
 #include "source/layout_find.h"
+#include "source/part_words.h"
 
 #include <stdio.h>
 #include <string.h>

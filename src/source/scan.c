@@ -252,7 +252,7 @@ stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_erro
     else
         stk__fail(error, STK_ERROR_DATA, "found no images in '%s'", folder);
     stk__error_place(error, "%s", folder);
-    const char *convert = most >= 0 ? stk__foreign_hint(scan->strangers[most].extension) : NULL;
+    const char *convert = most >= 0 ? stk__unsupported_hint(scan->strangers[most].extension) : NULL;
     if (convert)
         stk__error_hint(error, "%s", convert);
     else

@@ -75,7 +75,7 @@ static stk_status open_file(stk__source **source, stk__site *site, stk_error *er
     if (ends_with(site->file, ".csv") || ends_with(site->file, ".tsv") || ends_with(site->file, ".txt"))
         STK__TRY(stk__list_fits(site, &list, error));
     if (!list && !ends_with(site->file, ".csv") && !ends_with(site->file, ".npy"))
-        return stk__foreign_refuse_file(site->file, error);
+        return stk__unsupported_refuse_file(site->file, error);
     return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
 }
 
@@ -162,7 +162,7 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     if (*site->reading->part_name && !(site->reading->parts & (site->reading->parts - 1)))
         STK__TRY(stk__pack_note_refuse(site->options->root, error));
     if (*site->reading->unread && !(site->options->unlabeled && *site->reading->images)) {
-        STK__TRY(stk__foreign_refuse_folder(site->options->root, error)); /* it may know the format */
+        STK__TRY(stk__unsupported_refuse_folder(site->options->root, error)); /* it may know the format */
         return refuse_unread(site, error);
     }
     if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
@@ -196,7 +196,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
         if (*source) return STK_OK;
     }
     STK__TRY(stk__pack_note_refuse(site->root, error));
-    if (!literal && !unlabeled) STK__TRY(stk__foreign_refuse_folder(site->root, error));
+    if (!literal && !unlabeled) STK__TRY(stk__unsupported_refuse_folder(site->root, error));
     if (*reading->images) snprintf(site->root, sizeof site->root, "%s", reading->images);
     return stk__folder_open(source, site, error);
 }
@@ -265,20 +265,23 @@ static stk_status check_options(const stk__source_options *options, stk_error *e
  * name are not used. */
 static stk_status prefer_list(stk__source_options *options, stk_error *error)
 {
-    static const char *const parts[] = {"train", "training", "train_images"};
-    char path[PATH_MAX];
+    char name[32], path[PATH_MAX];
     stk__folder_look look;
     bool list = false;
     stk__site above = {.options = options};
     if (options->layout != STK_LAYOUT_AUTO || !options->root || strlen(options->root) >= PATH_MAX)
         return STK_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (!stk__path_join(path, options->root, parts[i]) || !stk__folder_look_at(&look, path)) continue;
+    for (size_t i = 0; i < 2 * STK_PART_WORDS; i++) {
+        const stk__part_word *word = &stk__part_words[i / 2];
+        if (word->part != STK_SOURCE_TRAIN) continue;
+        snprintf(name, sizeof name, "%s%s", word->name, i % 2 ? "_images" : "");
+        if (!stk__path_join(path, options->root, name) || !stk__folder_look_at(&look, path)) continue;
         if (!look.images || look.word_count || look.plain_total) continue;
         snprintf(above.root, sizeof above.root, "%s", options->root);
         const stk_status status = stk__list_find(&above, &list, error);
         if (!above.list_parts) STK__TRY(status); /* with parts, the one that is asked for may not be there */
-        if (above.list_parts || (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0))
+        if (above.list_parts ||
+            (list && stk__part_at_start(strrchr(above.file, '/') + 1) == STK_SOURCE_TRAIN))
             options->layout = STK_LAYOUT_LIST;
         return STK_OK;
     }

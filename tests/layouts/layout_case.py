@@ -30,6 +30,12 @@ def jpeg_bytes():
             + segment(0xDA, bytes([1, 1, 0, 0, 63, 0])) + b"\x3f\xff\xd9")
 
 
+def npy_bytes():
+    """A grey 8x8 array of u8."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({SIDE}, {SIDE}), }}".encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(SIDE * SIDE)
+
+
 JPEG = jpeg_bytes()
 
 
@@ -38,6 +44,8 @@ def image_bytes(name):
     extension = name.rsplit(".", 1)[-1].lower()
     if extension in ("jpg", "jpeg"):
         return JPEG
+    if extension == "npy":
+        return npy_bytes()
     if extension == "png":
         return small_data.image(3, SIDE)
     return b"x\n"

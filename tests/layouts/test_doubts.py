@@ -75,6 +75,8 @@ CLASSES = [
          refused="the folders 'bounding_box_train' and 'bounding_box_test'", hint="give './bounding_box_train' as the data set"),
     Case("parts in the middle of a name (DIV2K)", names("{}/1.png", "DIV2K_train_HR", "DIV2K_valid_HR"),
          refused="the folders 'DIV2K_train_HR' and 'DIV2K_valid_HR'", hint="data.layout=classes"),
+    Case("parts with dev", names("{}/1.jpg", "cars_train", "cars_dev"), refused="the folders 'cars_train' and 'cars_dev'",
+         hint="give './cars_train' as the data set"),
     Case("trainA, testA", names("{}/1.jpg", "trainA", "trainB", "testA", "testB"), refused="the folders 'trainA' and 'testA'",
          hint="data.layout=classes"),
     Case("parts by longer names, as classes", names("{}/1.jpg", "cars_train", "cars_test"), "data.layout=classes",
@@ -149,7 +151,7 @@ MASKS = [
     Case("DeepGlobe, as told", SATELLITE, "data.layout=parts", layout=f"{PAIR} in train/", samples=2, parts=["train", "val"],
          found="'x_sat' has the mask 'x_mask'"),
     *(Case(f"masks as {kind}", {"images/a.jpg": None, f"masks/a.{kind}": "x"}, refused=f"but 1 .{kind} file: unsupported format",
-           hint="convert them to PNG") for kind in ("gif", "bmp", "tif", "webp")),
+           hint="convert them to PNG") for kind in ("gif", "bmp", "tif", "webp", "heif")),
 ]
 
 IMAGES = names("img_align_celeba/{}.jpg", "000001", "000002", "000003")

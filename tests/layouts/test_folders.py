@@ -50,6 +50,7 @@ NAMED_PAIRS = [
     Case("letters are classes", names("{}/1.png", "w", "x", "y"), layout="folder of classes", samples=3,
          classes=["w", "x", "y"]),
     Case("x and y alone are a pair", pairs("x/{}.png", "y/{}.png"), layout=PAIR, samples=2, found="images in 'x'"),
+    Case("x and y, extensions in capitals", pairs("x/{}.NPY", "y/{}.png"), layout=PAIR, samples=2, found="images in 'x'"),
 ]
 
 FURTHER = (pairs("benign/benign ({}).png", "benign/benign ({})_mask.png") | pairs("normal/{}.png", "normal/{}_mask.png")
@@ -142,6 +143,12 @@ PARTS = [
          classes=["cat"], parts=["train", "test"]),
     Case("images next to parts", names("train/{}/1.png", "cat", "dog") + ["a.png", "b.jpg"], layout="folder of classes in train/",
          samples=2, classes=["cat", "dog"], parts=["train"], left_out={"images next to the folders that are read": 2}),
+    Case("dev/ beside train/ may be a class", names("train/{}/1.png", "cat", "dog") + ["dev/cat/2.png"],
+         refused="parts of a data set ('train'), or a folder of classes ('dev', 'train')", hint="data.layout=parts"),
+    Case("dev/ is not read as a part", names("train/{}/1.png", "cat", "dog") + ["dev/cat/2.png"], "data.layout=parts",
+         layout="folder of classes in train/", samples=2, classes=["cat", "dog"], parts=["train"],
+         left_out={"folders that are not read": 1}),
+    Case("dev/ may be a class", names("{}/1.png", "dev", "prod"), layout="folder of classes", samples=2, classes=["dev", "prod"]),
     Case("train alone", names("train/{}/1.png", "cat", "dog"), layout="folder of classes in train/", samples=2,
          classes=["cat", "dog"], parts=["train"]),
     Case("no training part", names("val/{}/1.png", "cat", "dog") + ["test/cat/1.png"],
@@ -322,9 +329,9 @@ OTHERS = [
     Case("classes", names("{}/1.png", "cat", "dog"), layout="folder of classes", samples=2, classes=["cat", "dog"]),
     Case("images alone", names("{}.png", *"ab"), layout="folder of images", samples=2),
     Case("images below img/", names("img/{}.png", *"ab"), layout="folder of images", samples=2),
-    Case("webp and tiff among jpgs", names("cat/{}", "1.jpg", "2.webp", "3.webp", "4.TIFF") + ["dog/1.jpg", "dog/note.txt"],
+    Case("webp, tiff and avif among jpgs", names("cat/{}", "1.jpg", "2.webp", "3.webp", "4.TIFF", "5.avif") + ["dog/1.jpg", "dog/note.txt"],
          layout="folder of classes", samples=2, classes=["cat", "dog"],
-         left_out={"webp files: unsupported format": 2, "tiff files: unsupported format": 1,
+         left_out={"webp files: unsupported format": 2, "tiff files: unsupported format": 1, "avif files: unsupported format": 1,
                    "txt files: not images": 1}),
     Case("hidden files are not counted", names("cat/{}", "1.png", ".DS_Store", ".2.png") + ["dog/1.png"],
          layout="folder of classes", samples=2, classes=["cat", "dog"]),

@@ -42,6 +42,8 @@ TABLE = [
          samples=2, parts=["train", "val"], found="'train.jsonl' and 'validation.jsonl'"),
     read("valid and dev", IMAGES | {"train.csv": TRAIN, "dev.csv": VAL}, "data.part=val", samples=2,
          parts=["train", "val"], found="'dev.csv' of the lists 'train.csv' and 'dev.csv'"),
+    Case("numbers as names, images in valid/", dict.fromkeys(names("valid/{}.png", *range(9))) | {
+        "val.csv": "id,label\n3,dog\n4,cat\n"}, root="val.csv", layout=LIST, samples=2, classes=["cat", "dog"]),
     read("train and test: val is split from train", IMAGES | {"train.csv": TRAIN, "test.csv": TEST}, "data.part=val",
          "data.val_split=0.4", samples=1, of=3, parts=["train", "test"], classes=["cat", "dog"],
          found="'train.csv' of the lists 'train.csv' and 'test.csv'"),

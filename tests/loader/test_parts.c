@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which samples belong to a part (train, val, all), and how many workers there are by default: the rules of
- * loader/settings.c, by examples. */
+ * loader/settings_data.c and worker_count.c, by examples. */
 #include "core/file.h"
 #include "loader/pump.h"
 #include "stoker/loader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs of AMD and Intel, from made-up trees of /sys and /proc. */
-#include "monitor/drm/drm_clients.h"
+#include "monitor/drm/drm_process.h"
 
 #include "core/file.h"
 #include "support/fail_alloc.h"

@@ -111,7 +111,7 @@ class ReportPage(unittest.TestCase):
                 self.assert_points(charts["learning rate"], "learning rate", points(run, "lr"))
                 self.assert_points(charts["samples per second"], "samples per second", points(run, "samples_per_s"))
                 self.assert_points(charts["gradient norm"], "gradient norm", points(run, "grad_norm"))
-                self.assert_points(charts["wait for data"], "wait for data", points(run, "wait_share", 100))
+                self.assert_points(charts["data wait"], "data wait", points(run, "wait_share", 100))
 
     def test_nothing_comes_from_elsewhere(self):
         for task, run in self.runs.items():

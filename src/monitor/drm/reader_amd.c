@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD GPUs, from the sysfs files of the kernel driver amdgpu. */
 #include "core/number.h"
-#include "monitor/drm/drm_clients.h"
+#include "monitor/drm/drm_process.h"
 #include "monitor/load_feed.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ typedef struct amd {
 typedef struct amd_state {
     bool begun;
     stk__load_feed feed;
-    stk__drm_clients clients;
+    stk__drm_processes processes;
 } amd_state;
 
 static const stk__drm_source sources[] = {
@@ -139,7 +139,7 @@ static void read_amd(stk__poller_context *context, stk_gpu_frame *frame)
         read_awake(context, card, frame);
     }
     tell_load(s, frame);
-    stk__drm_clients_read(&s->clients, context, card, frame);
+    stk__drm_processes_read(&s->processes, context, card, frame);
 }
 
 static bool revive_amd(stk__poller_context *context)

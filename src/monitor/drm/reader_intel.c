@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Intel GPUs, from the sysfs files of the kernel drivers i915 and xe. They have no file with GPU utilization:
  * it is summed over the engine times of all processes, which only root can see. */
-#include "monitor/drm/drm_clients.h"
+#include "monitor/drm/drm_process.h"
 #include "monitor/counter_unwrap.h"
 #include "monitor/load_feed.h"
 
@@ -22,7 +22,7 @@ typedef struct intel_state {
     stk__counter_unwrap energy; /* uJ */
     double joules;              /* at the last read, */
     uint64_t joules_ns;         /* and when that was; 0: never */
-    stk__drm_clients clients;
+    stk__drm_processes processes;
 } intel_state;
 
 static const stk__drm_source sources[] = {
@@ -136,12 +136,12 @@ static void read_memory(const stk__drm_card *card, stk_gpu_frame *frame)
 static void read_load(intel_state *s, stk__poller_context *context, const stk__drm_card *card,
                       stk_gpu_frame *frame)
 {
-    stk__drm_clients_read(&s->clients, context, card, frame);
-    const stk_reading load = s->clients.load;
+    stk__drm_processes_read(&s->processes, context, card, frame);
+    const stk_reading load = s->processes.load;
     if (!s->begun) stk__load_feed_begin(&s->feed, stk__clock_ns());
     s->begun = true;
     frame->readings[STK_METRIC_UTIL].when_ns = 1; /* unknown at first, and for all but root */
-    if (!stk__drm_clients_complete()) {
+    if (!stk__drm_processes_complete()) {
         snprintf(frame->note, sizeof frame->note,
                  "GPU utilization needs root: it is summed over all processes");
     } else if (load.known == STK_KNOWN) {

@@ -58,7 +58,7 @@ static void say_uneven(const stk__verdict_facts *f, stk__sentence *s)
 
 static bool is_warm(const stk__verdict_facts *f)
 {
-    return stk__verdict_facts_busy(f) && stk__is_at_least(f->gpu->hottest_c, 85);
+    return stk__verdict_facts_busy(f) && stk__is_at_least(f->gpu->hottest_c, STK_GPU_HOT_C);
 }
 
 static void say_warm(const stk__verdict_facts *f, stk__sentence *s)

@@ -3,6 +3,8 @@
  * or high; rows without a reading get no grade. */
 #include "monitor/verdict/verdict.h"
 
+#include "monitor/verdict/gpu_targets.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,23 +26,27 @@ static stk_reading in_percent(stk_reading share)
 
 static const char *note_of(const stk_gpu_summary *gpu)
 {
-    const bool warm = gpu->hottest_c.known == STK_KNOWN && gpu->hottest_c.value >= 80;
-    return warm && gpu->hottest_c.value < 85 ? "near the limit" : "";
+    const bool warm = gpu->hottest_c.known == STK_KNOWN && gpu->hottest_c.value >= STK_GPU_WARM_C;
+    return warm && gpu->hottest_c.value < STK_GPU_HOT_C ? "near the limit" : "";
 }
 
 void stk__verdict_grade(stk_gpu_summary *gpu, const stk_monitor_summary *all)
 {
     const stk_judged rows[] = {
-        {.name = "utilization", .unit = "%", .value = gpu->util_mean_percent, .least = 85, .most = 95},
+        {.name = "utilization",
+         .unit = "%",
+         .value = gpu->util_mean_percent,
+         .least = STK_GPU_UTIL_LEAST_PERCENT,
+         .most = STK_GPU_UTIL_MOST_PERCENT},
         {.name = "fluctuation", .unit = "%", .value = gpu->util_std_percent, .least = NAN, .most = 10},
         {.name = "SM activity", .unit = "%", .value = gpu->sm_active_mean_percent, .least = 80, .most = 95},
         {.name = "power", .unit = "%", .value = in_percent(gpu->power_share), .least = NAN, .most = NAN},
         {.name = "peak memory",
          .unit = "%",
          .value = in_percent(gpu->memory_peak_share),
-         .least = 70,
-         .most = 90},
-        {.name = "max temp", .unit = "°C", .value = gpu->hottest_c, .least = NAN, .most = 85},
+         .least = STK_GPU_MEMORY_LEAST_PERCENT,
+         .most = STK_GPU_MEMORY_MOST_PERCENT},
+        {.name = "max temp", .unit = "°C", .value = gpu->hottest_c, .least = NAN, .most = STK_GPU_HOT_C},
         {.name = "CPUs", .unit = "%", .value = all->cpu_mean_percent, .least = NAN, .most = 90},
     };
     gpu->row_count = sizeof rows / sizeof rows[0];

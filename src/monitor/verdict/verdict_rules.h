@@ -4,6 +4,7 @@
 #ifndef STK_MONITOR_VERDICT_RULES_H
 #define STK_MONITOR_VERDICT_RULES_H
 
+#include "monitor/verdict/gpu_targets.h"
 #include "monitor/verdict/verdict.h"
 
 /* Input of the rules. */
@@ -21,8 +22,6 @@ typedef struct stk__verdict_rule {
 
 /* Each ends with a rule without a name. */
 extern const stk__verdict_rule stk__verdict_trouble[], stk__verdict_starved[], stk__verdict_busy[];
-
-#define STK_BUSY_PERCENT 85.0 /* target: minimum GPU utilization of a training GPU */
 
 /* Unknown is neither below nor at least any bound. */
 static inline bool stk__is_below(stk_reading reading, double bound)
@@ -42,12 +41,12 @@ static inline double stk__verdict_facts_util(const stk__verdict_facts *f)
 
 static inline bool stk__verdict_facts_busy(const stk__verdict_facts *f)
 {
-    return stk__is_at_least(f->gpu->util_mean_percent, STK_BUSY_PERCENT);
+    return stk__is_at_least(f->gpu->util_mean_percent, STK_GPU_UTIL_LEAST_PERCENT);
 }
 
 static inline bool stk__verdict_facts_starved(const stk__verdict_facts *f)
 {
-    return stk__is_below(f->gpu->util_mean_percent, STK_BUSY_PERCENT);
+    return stk__is_below(f->gpu->util_mean_percent, STK_GPU_UTIL_LEAST_PERCENT);
 }
 
 /* Of the time that is judged. */

@@ -12,7 +12,7 @@ static void say_dips(const stk__verdict_facts *f, stk__sentence *s)
 {
     stk__sentence_add(s, "starved: GPU utilization %.0f %%, with a dip every %.1f s",
                       stk__verdict_facts_util(f), f->gpu->dip_period_s.value);
-    if (stk__is_at_least(f->gpu->util_median_percent, STK_BUSY_PERCENT))
+    if (stk__is_at_least(f->gpu->util_median_percent, STK_GPU_UTIL_LEAST_PERCENT))
         stk__sentence_add(s, " and busy in between; check what runs at that interval: evaluation, epoch end, "
                              "checkpoint, logging");
     else

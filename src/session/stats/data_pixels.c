@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What decoded pixels tell: mean and std, images of one color, ids of masks. Called by all workers of a
- * loader: each adds up its sample alone, then adds the sums to the totals under the lock. */
+/* What decoded pixels tell: sums for mean and standard deviation (which data_stats.c computes of them),
+ * images of one color, ids of masks. Called by all workers of a loader: each adds up its sample alone, then
+ * adds the sums to the totals under the lock. */
 #include "session/stats/data_stats.h"
 
 /* Of one image. */

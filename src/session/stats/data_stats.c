@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up batches as they come out of a loader: labels and points. Files and pixels are counted by the
- * workers (data_files.c, data_pixels.c), columns of a series at the end (data_columns.c). The consumer's
- * thread. */
+/* Adds up batches as they come out of a loader: labels and points; at the end mean and standard deviation of
+ * all sums. Files and pixels are counted by the workers (data_files.c, data_pixels.c), columns of a series at
+ * the end (data_columns.c). The consumer's thread. */
 #include "session/stats/data_stats.h"
 
 #include "loader/loader_open.h"
@@ -188,6 +188,24 @@ stk_status stk__data_stats_finish(stk__data_stats *stats, stk_loader *loader, st
     stk__series_table table;
     source->ops->table(source, &table);
     return stk__data_columns_make(stats, &table, error);
+}
+
+static stk__data_moments moments_of(double sum, double squares, double count)
+{
+    const double mean = sum / count, variance = squares / count - mean * mean;
+    return (stk__data_moments){.mean = mean, .std = sqrt(variance > 0 ? variance : 0)};
+}
+
+stk__data_moments stk__data_stats_channel(const stk__data_stats *stats, int channel)
+{
+    const stk__data_moments levels = moments_of((double)stats->sum[channel], (double)stats->squares[channel],
+                                                (double)stats->pixels[channel]);
+    return (stk__data_moments){.mean = levels.mean / 255, .std = levels.std / 255};
+}
+
+stk__data_moments stk__data_stats_values(const stk__data_stats *stats)
+{
+    return moments_of(stats->value_sum, stats->value_squares, (double)stats->value_count);
 }
 
 stk__data_classes stk__data_classes_of(const stk__data_stats *stats)

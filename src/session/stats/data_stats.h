@@ -137,6 +137,13 @@ void stk__data_stats_add_bad(stk__data_stats *stats, const stk_ledger_entry *ent
 /* After the last batch: sorts contents, looks at the columns. */
 stk_status stk__data_stats_finish(stk__data_stats *stats, stk_loader *loader, stk_error *error);
 
+/* Of a channel's pixels, 0 to 1, and of the values: of those that were added up, at least one. */
+typedef struct stk__data_moments {
+    double mean, std;
+} stk__data_moments;
+stk__data_moments stk__data_stats_channel(const stk__data_stats *stats, int channel);
+stk__data_moments stk__data_stats_values(const stk__data_stats *stats);
+
 /* --- data_files.c ---------------------------------------------------------------------------------------
  */
 

@@ -22,12 +22,6 @@ static json_t *text_json(const char *text)
     return text && *text ? stk__json_string(text) : json_null();
 }
 
-static double std_of(double sum, double squares, double count)
-{
-    const double mean = sum / count, variance = squares / count - mean * mean;
-    return sqrt(variance > 0 ? variance : 0);
-}
-
 /* --- files and pixels -----------------------------------------------------------------------------------
  */
 
@@ -43,15 +37,16 @@ static json_t *files_json(const stk__data_files *files)
                      count_json(files->turned), "misnamed", count_json(files->misnamed.count));
 }
 
-static json_t *pixels_json(const stk__data_stats *s, bool spread)
+static void add_pixels(json_t *report, const stk__data_stats *s)
 {
-    json_t *array = json_array();
+    json_t *means = json_array(), *stds = json_array();
     for (int c = 0; c < 3 && s->pixels[c]; c++) {
-        const double sum = (double)s->sum[c], count = (double)s->pixels[c];
-        json_array_append_new(
-            array, json_real((spread ? std_of(sum, (double)s->squares[c], count) : sum / count) / 255));
+        const stk__data_moments channel = stk__data_stats_channel(s, c);
+        json_array_append_new(means, json_real(channel.mean));
+        json_array_append_new(stds, json_real(channel.std));
     }
-    return array;
+    json_object_set_new(report, "mean", means);
+    json_object_set_new(report, "std", stds);
 }
 
 static json_t *range_json(const uint32_t counts[STK_DATA_SIDES])
@@ -137,11 +132,10 @@ static void add_classes(json_t *report, const stk__data_stats *s)
 
 static json_t *values_json(const stk__data_stats *s)
 {
-    const double n = (double)s->value_count;
     if (!s->value_count) return json_null();
-    return json_pack("{s:o, s:f, s:f, s:f, s:f}", "count", count_json(s->value_count), "mean",
-                     s->value_sum / n, "std", std_of(s->value_sum, s->value_squares, n), "min",
-                     s->value_least, "max", s->value_most);
+    const stk__data_moments values = stk__data_stats_values(s);
+    return json_pack("{s:o, s:f, s:f, s:f, s:f}", "count", count_json(s->value_count), "mean", values.mean,
+                     "std", values.std, "min", s->value_least, "max", s->value_most);
 }
 
 static json_t *points_json(const stk__data_stats *s)
@@ -261,8 +255,7 @@ json_t *stk__data_scan_json(const stk__data_scan *scan)
     json_object_set_new(report, "found", text_json(s->info.found));
     json_object_set_new(report, "image_files", files_json(&s->files[STK_FIELD_IMAGE]));
     json_object_set_new(report, "mask_files", files_json(&s->files[STK_FIELD_MASK]));
-    json_object_set_new(report, "mean", pixels_json(s, false));
-    json_object_set_new(report, "std", pixels_json(s, true));
+    add_pixels(report, s);
     add_sizes(report, &s->sizes);
     add_classes(report, s);
     json_object_set_new(report, "values", values_json(s));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which JSON file of a folder has COCO's key points: by a table of names and the folders that are called
  * annotations. Files whose names say train, val and test are parts of one data set. A file is read once, up
- * to its first key point; boxes and polygons alone are foreign.c's to refuse. One thread, while a source
- * opens. */
+ * to its first key point; boxes and polygons alone are unsupported_formats.c's to refuse. One thread, while a
+ * source opens. */
 #include "source/kinds.h"
 
 #include "core/text.h"
@@ -86,7 +86,7 @@ stk_status stk__coco_has_points(const char *path, bool *found, stk_error *error)
     }
     stk__byte_reader_close(&reader);
     if (status == STK_ERROR_MEMORY && error) *error = why;
-    return status == STK_ERROR_MEMORY ? status : STK_OK; /* what cannot be read is foreign.c's */
+    return status == STK_ERROR_MEMORY ? status : STK_OK; /* what cannot be read is unsupported_formats.c's */
 }
 
 /* --- a folder ------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static stk_status refuse_two(const stk__site *site, const char *a, const char *b
 static stk_status take_file(stk__site *site, const char *path, stk_error *error)
 {
     const char *slash = strrchr(path, '/');
-    const uint32_t part = stk__part_in_name(slash ? slash + 1 : path);
+    const uint32_t part = stk__part_inside(slash ? slash + 1 : path);
     char *place = part ? site->part_files[stk__part_index(part)] : site->file;
     bool points;
     STK__TRY(stk__coco_has_points(path, &points, error));

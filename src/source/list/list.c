@@ -143,7 +143,7 @@ static bool has_folder(const stk__site *site, const char *name)
 
 static uint32_t wanted_part(const char *part)
 {
-    return part ? stk__part_named(part, strlen(part)) : 0;
+    return part ? stk__part_of_word(part, strlen(part)) : 0;
 }
 
 static stk_status prepare(stk__list *list, const stk__site *site, stk_error *error)

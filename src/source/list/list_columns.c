@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/number.h"
 #include "source/extension.h"
+#include "source/part_words.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -146,8 +147,8 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
     column->pixels += several && length > 64;
     column->urls += memmem(cell, length, "://", 3) != NULL;
     column->nested |= *cell == '[' || *cell == '{';
-    column->parts += stk__part_named(cell, length) != 0;
-    column->part_set |= stk__part_named(cell, length);
+    column->parts += stk__part_of_word(cell, length) != 0;
+    column->part_set |= stk__part_of_word(cell, length);
     column->booleans += stk__flag_named(cell, length) >= 0;
     column->missing += is_missing(cell, length);
     int flag; /* true and false of JSON may be anything */

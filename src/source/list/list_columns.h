@@ -129,9 +129,6 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
 /* Gives roles, or refuses: no file, two labels, boxes, several labels, … */
 stk_status stk__columns_assign(stk__columns *columns, stk_error *error);
 
-/* STK_SOURCE_TRAIN … for train, training, val, valid, validation, dev, test, testing; 0: none of them. */
-uint32_t stk__part_named(const char *text, size_t length);
-
 /* 1 for true, yes, 1; 0 for false, no, 0; -1: none of them. */
 int stk__flag_named(const char *text, size_t length);
 

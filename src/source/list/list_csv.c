@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "source/csv.h"
 #include "source/extension.h"
+#include "source/folder_look.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,13 +24,9 @@ typedef struct column_plan {
 /* "000001" is an image when there is 000001.jpg. */
 bool stk__list_names_image(const char *folder, const char *below, const char *name)
 {
-    static const char *const ends[] = {"", ".jpg", ".jpeg", ".png", ".npy", ".JPG", ".PNG"};
-    char path[PATH_MAX + 16];
-    for (size_t i = 0; *name && *name != '/' && i < sizeof ends / sizeof ends[0]; i++)
-        if (snprintf(path, sizeof path, "%s/%s%s%s", folder, below, name, ends[i]) < PATH_MAX &&
-            stk__path_is_file(path))
-            return true;
-    return false;
+    char path[PATH_MAX];
+    return *name && *name != '/' && snprintf(path, sizeof path, "%s/%s%s", folder, below, name) < PATH_MAX &&
+           (stk__path_is_file(path) || stk__extension_finds_file(path));
 }
 
 /* True when the first row is a sample already: its first cell, or the one data.columns counts, is a file. */
@@ -251,13 +248,13 @@ stk_status stk__list_read_csv(stk__list *list, stk_error *error)
 
 /* --- is it a list --------------------------------------------------------------------------------------- */
 
+/* images/, or a part: its images, or theirs in it. */
 static bool has_image_folder(const char *root)
 {
-    static const char *const names[] = {"images", "image",        "imgs", "img",         "photos",
-                                        "train",  "train_images", "test", "test_images", "val"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (stk__path_join(path, root, names[i]) && stk__path_is_folder(path)) return true;
+    stk__folder_look look;
+    stk__folder_look_at(&look, root);
+    for (int i = 0; i < look.word_count; i++)
+        if (look.words[i].word.kind <= STK_FOLDER_IMAGES) return true;
     return false;
 }
 

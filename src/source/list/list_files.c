@@ -4,24 +4,10 @@
  * One thread, while a source opens. */
 #include "source/kinds.h"
 
-#include "source/folder_words.h"
 #include "source/list/list.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-uint32_t stk__part_in_name(const char *name)
-{
-    static const struct {
-        const char *word;
-        uint32_t part;
-    } words[] = {{"train", STK_SOURCE_TRAIN}, {"val", STK_SOURCE_VAL}, {"test", STK_SOURCE_TEST}};
-    uint32_t part = 0;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcasestr(name, words[i].word)) part |= words[i].part;
-    return part & (part - 1) ? 0 : part; /* trainval, and others that say two */
-}
 
 static const char *name_of(const char *path)
 {

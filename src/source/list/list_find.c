@@ -21,17 +21,12 @@ static const char *const stems[] = {"labels",      "points",    "label",        
 static const char *const endings[] = {"csv", "jsonl", "tsv", "txt"};
 static const char *const beside[] = {"sample_submission.csv", "sampleSubmission.csv", "submission.csv",
                                      "list_bbox_celeba.csv", "list_landmarks_align_celeba.csv"};
-static const struct {
-    const char *stem;
-    uint32_t part;
-} part_stems[] = {{"val", STK_SOURCE_VAL}, {"valid", STK_SOURCE_VAL}, {"validation", STK_SOURCE_VAL},
-                  {"dev", STK_SOURCE_VAL}, {"test", STK_SOURCE_TEST}, {"testing", STK_SOURCE_TEST}};
 enum {
     STEMS = sizeof stems / sizeof stems[0],
     ENDINGS = sizeof endings / sizeof endings[0],
     BESIDE = sizeof beside / sizeof beside[0],
-    PART_STEMS = sizeof part_stems / sizeof part_stems[0],
-    PRIMARY = 2 /* stems that are lists whatever is in them */
+    PART_TABLES = STK_PART_WORDS * ENDINGS, /* val.csv … */
+    PRIMARY = 2                             /* stems that are lists whatever is in them */
 };
 
 static bool has_table(const stk__site *site, const char *name, char path[PATH_MAX])
@@ -113,9 +108,12 @@ static stk_status choose(stk__site *site, const tables *found, size_t *chosen, s
 /* --- parts ------------------------------------------------------------------------------------------------
  */
 
-static void name_part(size_t index, char name[64])
+/* The part of a table that may stand beside train.csv; 0 for those of training, which are found before. */
+static uint32_t name_part(size_t index, char name[64])
 {
-    snprintf(name, 64, "%s.%s", part_stems[index / ENDINGS].stem, endings[index % ENDINGS]);
+    const stk__part_word *word = &stk__part_words[index / ENDINGS];
+    snprintf(name, 64, "%s.%s", word->name, endings[index % ENDINGS]);
+    return word->part & ~(uint32_t)STK_SOURCE_TRAIN;
 }
 
 /* val.csv and test.csv beside train.csv, if they have something to learn as well, and the columns that
@@ -125,11 +123,11 @@ static stk_status find_parts(stk__site *site, stk_error *error)
     char name[64], train[PATH_MAX];
     bool parts = false;
     snprintf(train, sizeof train, "%s", site->file);
-    for (size_t i = 0; i < (size_t)PART_STEMS * ENDINGS; i++) {
+    for (size_t i = 0; i < PART_TABLES; i++) {
         stk__list_fit fit;
-        char *place = site->part_files[stk__part_index(part_stems[i / ENDINGS].part)];
-        name_part(i, name);
-        if (!has_table(site, name, site->file)) continue;
+        const uint32_t part = name_part(i, name);
+        if (!part || !has_table(site, name, site->file)) continue;
+        char *place = site->part_files[stk__part_index(part)];
         STK__TRY(look_at(site, &fit, error));
         if (!fit.list || !fit.target || fit.lacking) continue;
         if (*place) return refuse_two(site, strrchr(place, '/') + 1, name, error);
@@ -159,7 +157,7 @@ stk_status stk__list_find(stk__site *site, bool *found, stk_error *error)
     name_table(chosen, name);
     *found = has_table(site, name, site->file);
     const char *stem = stems[chosen / ENDINGS];
-    const bool train = strcmp(stem, "train") == 0 || strcmp(stem, "training") == 0;
+    const bool train = stk__part_of_word(stem, strlen(stem)) == STK_SOURCE_TRAIN;
     return *found && train && !(site->reading && site->reading->part) ? find_parts(site, error) : STK_OK;
 }
 
@@ -199,10 +197,11 @@ static void tell_part(const stk__site *site, size_t index, stk__source_info *inf
     stk__site other = *site;
     stk__list_fit fit = {0};
     const char *slash = strrchr(site->file, '/'), *own = slash ? slash + 1 : site->file;
-    name_part(index, name);
+    const uint32_t part = name_part(index, name);
+    if (!part) return;
     const bool there = has_table(site, name, other.file);
-    if (there && !site->reading && part_stems[index / ENDINGS].part == STK_SOURCE_VAL &&
-        !(stk__part_in_name(own) & ~(uint32_t)STK_SOURCE_TRAIN) && look_at(&other, &fit, NULL) == STK_OK &&
+    if (there && !site->reading && part == STK_SOURCE_VAL &&
+        !(stk__part_inside(own) & ~(uint32_t)STK_SOURCE_TRAIN) && look_at(&other, &fit, NULL) == STK_OK &&
         fit.list && fit.target && !fit.lacking)
         stk__left_out_add(info, "list for validation, not read: give it as data.val_root, or the folder", 1,
                           name);
@@ -214,7 +213,7 @@ void stk__list_tell_others(const stk__site *site, stk__source_info *info)
 {
     for (size_t i = 0; i < BESIDE; i++)
         tell_other(site, beside[i], info);
-    for (size_t i = 0; i < (size_t)PART_STEMS * ENDINGS; i++)
+    for (size_t i = 0; i < PART_TABLES; i++)
         tell_part(site, i, info);
     for (size_t i = 0; i < STEMS * ENDINGS; i++) {
         char name[64];
@@ -231,10 +230,10 @@ enum { NAMES_MOST = 4096, TABLES_MOST = 16 };
 /* Results are no list of what there is to learn. */
 static bool is_result(const char *name)
 {
-    static const char *const starts[] = {"prediction", "submission", "sample", "result", "test", "val"};
+    static const char *const starts[] = {"prediction", "submission", "sample", "result"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (strncasecmp(name, starts[i], strlen(starts[i])) == 0) return true;
-    return false;
+    return (stk__part_at_start(name) & ~(uint32_t)STK_SOURCE_TRAIN) != 0;
 }
 
 /* Images lie in root itself, or in one of its first folders. */

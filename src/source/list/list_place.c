@@ -2,12 +2,12 @@
 /* Where the files of a list are. Names are relative to images/ or to the list's folder; if none of the first
  * ones is there, one scan of the folder tells which other folder has them, and which extension names without
  * one stand for. No file system call per row. One thread, while a list opens. */
-#include "source/folder_words.h"
 #include "source/list/list.h"
 
 #include "core/logger.h"
 #include "core/text.h"
 #include "source/extension.h"
+#include "source/part_words.h"
 #include "source/scan.h"
 
 #include <ctype.h>
@@ -65,7 +65,6 @@ static int rank_folder(const char *folder, size_t length, const char *list_word)
 {
     static const char *const images[] = {"images", "image", "imgs", "img", "jpegimages", "photos"};
     static const char *const never[] = {"mask", "label", "annotation", "segmentation", "gt", "ground"};
-    static const char *const parts[] = {"test", "testing", "val", "valid", "validation"};
     int rank = 0;
     for (const char *part = folder; part < folder + length; part = strchr(part, '/') + 1) {
         if (starts_with(part, list_word)) return 2;
@@ -73,8 +72,10 @@ static int rank_folder(const char *folder, size_t length, const char *list_word)
             if (starts_with(part, images[i])) rank = 1;
         for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
             if (starts_with(part, never[i])) return -1;
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-            if (starts_with(part, parts[i]) && !isalpha((unsigned char)part[strlen(parts[i])])) return -1;
+        size_t letters = 0;
+        while (isalpha((unsigned char)part[letters]))
+            letters++;
+        if (stk__part_of_folder(part, letters) & ~(uint32_t)STK_SOURCE_TRAIN) return -1;
     }
     return rank;
 }
@@ -82,15 +83,11 @@ static int rank_folder(const char *folder, size_t length, const char *list_word)
 /* "train" of "data/train_labels.csv"; "" of names that say nothing of a part. */
 static void find_word(const char *path, char word[16])
 {
-    static const char *const words[] = {"train", "test", "val"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    *word = '\0';
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (starts_with(name, words[i])) snprintf(word, 16, "%s", words[i]);
-    const char *part = stk__text_ends_with(name, strlen(name), ".json") /* person_keypoints_val2017.json */
-                           ? stk__part_name(stk__part_in_name(name))
-                           : NULL;
-    if (part) snprintf(word, 16, "%s", part);
+    uint32_t part = stk__part_at_start(name);
+    if (stk__text_ends_with(name, strlen(name), ".json") && stk__part_inside(name))
+        part = stk__part_inside(name); /* person_keypoints_val2017.json */
+    snprintf(word, 16, "%s", part ? stk__part_name(part) : "");
 }
 
 /* The name as a scan has it: without the extension of an image. */

@@ -1,70 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which column of a list says whether a row is for training, validation or test: split, data_split, set, …
- * with the names of parts in it, or is_valid, is_test and is_train with yes and no. A column that has nothing
- * but names of parts is never left unused without data.columns saying so. One thread, while a source opens.
- */
+ * with the words of parts (part_words.c) in it, or is_valid, is_test and is_train with yes and no. A column
+ * that has nothing but names of parts is never left unused without data.columns saying so. One thread, while
+ * a source opens. */
 #include "source/list/list_columns.h"
+
+#include "source/part_words.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-typedef struct split_name {
+static const struct {
     const char *plain;
-    uint8_t yes, no; /* parts of True and False; 0: has names of parts */
-    bool weak;       /* may mean something else: what is in it decides */
-} split_name;
-
-static const split_name names[] = {
-    {"split", 0, 0, false},
-    {"partition", 0, 0, false},
-    {"subset", 0, 0, false},
-    {"datasplit", 0, 0, false},
-    {"datasetsplit", 0, 0, false},
-    {"splitname", 0, 0, false},
-    {"traintest", 0, 0, true},
-    {"traintestsplit", 0, 0, true},
-    {"trainvaltest", 0, 0, true},
-    {"trainvalsplit", 0, 0, true},
-    {"set", 0, 0, true},
-    {"usage", 0, 0, true},
-    {"dataset", 0, 0, true},
-    {"datatype", 0, 0, true},
-    {"phase", 0, 0, true},
-    {"fold", 0, 0, true},
-    {"isvalid", STK_SOURCE_VAL, STK_SOURCE_TRAIN, false},
-    {"isval", STK_SOURCE_VAL, STK_SOURCE_TRAIN, false},
-    {"isvalidation", STK_SOURCE_VAL, STK_SOURCE_TRAIN, false},
-    {"istest", STK_SOURCE_TEST, STK_SOURCE_TRAIN, false},
-    {"istesting", STK_SOURCE_TEST, STK_SOURCE_TRAIN, false},
-    {"istrain", STK_SOURCE_TRAIN, STK_SOURCE_TEST, false},
-    {"istraining", STK_SOURCE_TRAIN, STK_SOURCE_TEST, false},
-    {"valid", STK_SOURCE_VAL, STK_SOURCE_TRAIN, true},
-    {"val", STK_SOURCE_VAL, STK_SOURCE_TRAIN, true},
-    {"validation", STK_SOURCE_VAL, STK_SOURCE_TRAIN, true},
-    {"test", STK_SOURCE_TEST, STK_SOURCE_TRAIN, true},
-    {"train", STK_SOURCE_TRAIN, STK_SOURCE_TEST, true},
+    bool weak; /* may mean something else: what is in it decides */
+} names[] = {
+    {"split", false},        {"partition", false},    {"subset", false},   {"datasplit", false},
+    {"datasetsplit", false}, {"splitname", false},    {"traintest", true}, {"traintestsplit", true},
+    {"trainvaltest", true},  {"trainvalsplit", true}, {"set", true},       {"usage", true},
+    {"dataset", true},       {"datatype", true},      {"phase", true},     {"fold", true},
 };
 
-static const split_name *find_name(const char *name)
+/* What the name of a column says. */
+typedef struct split_name {
+    bool known, weak;
+    uint8_t yes, no; /* parts of True and False; 0: the column has names of parts */
+} split_name;
+
+/* One of the table; is_valid; or, weak, valid. */
+static split_name read_name(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (stk__column_named(name, names[i].plain)) return &names[i];
-    return NULL;
-}
-
-uint32_t stk__part_named(const char *text, size_t length)
-{
-    static const struct {
-        const char *name;
-        uint32_t part;
-    } words[] = {{"train", STK_SOURCE_TRAIN}, {"training", STK_SOURCE_TRAIN}, {"val", STK_SOURCE_VAL},
-                 {"valid", STK_SOURCE_VAL},   {"validation", STK_SOURCE_VAL}, {"dev", STK_SOURCE_VAL},
-                 {"test", STK_SOURCE_TEST},   {"testing", STK_SOURCE_TEST}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i].name) == length && strncasecmp(text, words[i].name, length) == 0)
-            return words[i].part;
-    return 0;
+        if (stk__column_named(name, names[i].plain))
+            return (split_name){.known = true, .weak = names[i].weak};
+    for (size_t i = 0; i < STK_PART_WORDS; i++) {
+        const stk__part_word *word = &stk__part_words[i];
+        char plain[16];
+        snprintf(plain, sizeof plain, "is%s", word->name);
+        const bool flag = stk__column_named(name, plain);
+        if (flag || stk__column_named(name, word->name))
+            return (split_name){.known = true,
+                                .weak = !flag,
+                                .yes = (uint8_t)word->part,
+                                .no = word->part == STK_SOURCE_TRAIN ? STK_SOURCE_TEST : STK_SOURCE_TRAIN};
+    }
+    return (split_name){.known = false};
 }
 
 int stk__flag_named(const char *text, size_t length)
@@ -80,7 +60,7 @@ int stk__flag_named(const char *text, size_t length)
 
 uint32_t stk__columns_part(const stk__columns *columns, const char *text, size_t length)
 {
-    const uint32_t part = stk__part_named(text, length);
+    const uint32_t part = stk__part_of_word(text, length);
     const int flag = part ? -1 : stk__flag_named(text, length);
     return flag < 0 ? part : columns->flag_parts[flag];
 }
@@ -110,25 +90,25 @@ static stk_status refuse_unclear(const stk__columns *columns, size_t index, stk_
 static bool is_split(const stk__columns *columns, size_t index, bool *sure)
 {
     const stk__list_column *column = stk__columns_at(columns, index);
-    const split_name *name = find_name(stk__columns_name(columns, index));
+    const split_name name = read_name(stk__columns_name(columns, index));
     const bool words =
         column->cells && column->parts == column->cells && (column->part_set & (column->part_set - 1)) != 0;
     const bool flags = column->cells && column->booleans == column->cells;
-    *sure = name != NULL;
+    *sure = name.known;
     if (column->role != STK_ROLE_NONE) return false;
-    if (!name) return words;
-    if (!name->yes) return !name->weak || column->parts;
-    if (flags) *sure = !name->weak;
+    if (!name.known) return words;
+    if (!name.yes) return !name.weak || column->parts;
+    if (flags) *sure = !name.weak;
     return flags || column->parts;
 }
 
 /* What yes and no mean, by the name of the chosen column. */
 static void set_flags(stk__columns *columns, size_t index)
 {
-    const split_name *name = find_name(stk__columns_name(columns, index));
+    const split_name name = read_name(stk__columns_name(columns, index));
     stk__columns_at(columns, index)->role = STK_ROLE_SPLIT;
-    columns->flag_parts[0] = name ? name->no : 0;
-    columns->flag_parts[1] = name ? name->yes : 0;
+    columns->flag_parts[0] = name.no;
+    columns->flag_parts[1] = name.yes;
 }
 
 stk_status stk__columns_choose_split(stk__columns *columns, stk_error *error)

@@ -3,9 +3,9 @@
  */
 #include "source/shards/shard.h"
 
+#include "core/cache_folder.h"
 #include "core/file.h"
 #include "core/logger.h"
-#include "device/program_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static bool name_beside(const char *path, char name[PATH_MAX])
 static bool name_in_cache(const char *path, char name[PATH_MAX])
 {
     char folder[PATH_MAX - 64], real[PATH_MAX], hash[STK_DIGEST_TEXT_BYTES];
-    if (!realpath(path, real) || !stk__program_folder(folder, sizeof folder)) return false;
+    if (!realpath(path, real) || !stk__cache_folder(folder, sizeof folder)) return false;
     stk__digest_print(stk__digest_of(real, strlen(real)), hash);
     return snprintf(name, PATH_MAX, "%s/shards/%s%s", folder, hash, STK_SHARD_INDEX_SUFFIX) < PATH_MAX;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Catalogs of keys: sorting against a plain comparison over hard cases, duplicates, and extensions that
- * keep their spelling. */
+/* Catalogs of keys: sorting against a plain comparison over hard cases, duplicates; extensions keep
+ * their spelling, and those of pictures are known, read or not. */
 #include "source/catalog.h"
 
 #include "core/random.h"
+#include "decode/format.h"
 #include "source/extension.h"
+#include "source/kinds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,6 +118,35 @@ static void extensions_keep_their_spelling(void **state)
         assert_int_equal(stk__extension_stem(stems[i].name, strlen(stems[i].name)), stems[i].stem);
 }
 
+static void extensions_of_pictures(void **state)
+{
+    (void)state;
+    const stk__format_ops *const formats[] = {&stk__format_jpeg, &stk__format_png, &stk__format_npy};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        for (const char *const *known = formats[i]->extensions; *known; known++) {
+            char name[16];
+            snprintf(name, sizeof name, "a.%s", *known);
+            assert_true(stk__extension_is_picture(name, strlen(name)));
+        }
+    for (uint8_t code = 0; code < 4; code++) /* all in small letters */
+        assert_non_null(stk__format_by_extension(stk__extension_name(code)));
+
+    static const char *const unread[] = {"avif", "pgm", "heif", "TIFF", "webp", "gif"};
+    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "a.%s", unread[i]);
+        assert_true(stk__extension_is_unread(unread[i], strlen(unread[i])));
+        assert_true(stk__extension_is_picture(name, strlen(name)));
+        assert_string_equal(stk__unsupported_hint(unread[i]), stk__unsupported_hint("webp"));
+    }
+    assert_false(stk__extension_is_unread("jpg", 3));
+    assert_false(stk__extension_is_unread("txt", 3));
+    assert_false(stk__extension_is_picture("a.txt", 5));
+    assert_false(stk__extension_is_picture("avif", 4));
+    assert_null(stk__unsupported_hint("txt"));
+    assert_non_null(strstr(stk__unsupported_hint("JFIF"), "rename")); /* nothing to convert */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +154,7 @@ int main(void)
         cmocka_unit_test(flat_folder_of_200000),
         cmocka_unit_test(twins_are_found),
         cmocka_unit_test(extensions_keep_their_spelling),
+        cmocka_unit_test(extensions_of_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "train/stall.h"
 
 #include "core/clock.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -87,6 +88,19 @@ static void rows_have_the_names_of_the_design(void **state)
         assert_string_equal(stk__stall_name((stk__stall_row)i), names[i]);
 }
 
+/* The program and the page look a row up by its name: a row without words would be "other". */
+static void rows_have_words(void **state)
+{
+    (void)state;
+    assert_string_equal(stk__report_stall_words("read"), "data wait: read");
+    assert_string_equal(stk__report_stall_words("unheard of"), "other");
+    assert_string_equal(stk__report_stall_words(NULL), "other");
+    for (int i = 0; i < STK_STALL_ROWS; i++) {
+        const char *words = stk__report_stall_words(stk__stall_name((stk__stall_row)i));
+        assert_int_equal(strcmp(words, "other") == 0, i == STK_STALL_OTHER);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +108,7 @@ int main(void)
         cmocka_unit_test(waits_are_divided_by_what_the_workers_did),
         cmocka_unit_test(a_wait_without_work_is_still_a_wait),
         cmocka_unit_test(rows_have_the_names_of_the_design),
+        cmocka_unit_test(rows_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

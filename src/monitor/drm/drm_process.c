@@ -2,7 +2,7 @@
 /* GPU use per process from /proc/PID/fdinfo (the kernel's DRM client usage statistics): engine time and
  * memory of every client of a card; differences between two reads give percentages. Owned by one polling
  * thread. */
-#include "monitor/drm/drm_clients.h"
+#include "monitor/drm/drm_process.h"
 
 #include "core/number.h"
 
@@ -21,12 +21,12 @@ typedef struct info {
     double busy[STK_DRM_ENGINES], clock[STK_DRM_ENGINES];
 } info;
 
-bool stk__drm_clients_complete(void)
+bool stk__drm_processes_complete(void)
 {
     return geteuid() == 0 || stk__drm_root()[0];
 }
 
-static int find_engine(stk__drm_clients *c, const char *name, size_t length)
+static int find_engine(stk__drm_processes *c, const char *name, size_t length)
 {
     for (int i = 0; i < c->engine_count; i++)
         if (strncmp(c->engines[i], name, length) == 0 && !c->engines[i][length]) return i;
@@ -52,7 +52,7 @@ static const char *behind(const char *key, const char *prefix)
     return strncmp(key, prefix, length) == 0 ? key + length : NULL;
 }
 
-static void read_engine(stk__drm_clients *c, const char *key, size_t length, const char *value, info *out)
+static void read_engine(stk__drm_processes *c, const char *key, size_t length, const char *value, info *out)
 {
     const char *end = key + length, *name;
     double number = bytes_of(value);
@@ -73,7 +73,7 @@ static void read_engine(stk__drm_clients *c, const char *key, size_t length, con
     }
 }
 
-static void read_pair(stk__drm_clients *c, const char *key, const char *value, info *out)
+static void read_pair(stk__drm_processes *c, const char *key, const char *value, info *out)
 {
     const size_t length = (size_t)(strchr(key, ':') - key);
     if (behind(key, "drm-pdev:"))
@@ -87,7 +87,7 @@ static void read_pair(stk__drm_clients *c, const char *key, const char *value, i
 }
 
 /* False: closed, or not a client of this card. */
-static bool read_info(stk__drm_clients *c, const stk__drm_card *card, int32_t pid, int32_t file, info *out)
+static bool read_info(stk__drm_processes *c, const stk__drm_card *card, int32_t pid, int32_t file, info *out)
 {
     char text[8192];
     *out = (info){.memory_bytes = -1};
@@ -101,14 +101,14 @@ static bool read_info(stk__drm_clients *c, const stk__drm_card *card, int32_t pi
     return out->id && strcmp(out->slot, card->slot) == 0;
 }
 
-static bool is_known(const stk__drm_clients *c, uint64_t id)
+static bool is_known(const stk__drm_processes *c, uint64_t id)
 {
     for (int i = 0; i < c->count; i++)
         if (c->clients[i].id == id) return true;
     return false;
 }
 
-static void add_client(stk__drm_clients *c, const stk__drm_card *card, int32_t pid, int32_t file)
+static void add_client(stk__drm_processes *c, const stk__drm_card *card, int32_t pid, int32_t file)
 {
     info found;
     if (c->count == STK_DRM_CLIENTS || !read_info(c, card, pid, file, &found) || is_known(c, found.id))
@@ -118,7 +118,7 @@ static void add_client(stk__drm_clients *c, const stk__drm_card *card, int32_t p
     stk__drm_text(client->name, sizeof client->name, "%s/proc/%d/comm", card->root, (int)pid);
 }
 
-static void scan_process(stk__drm_clients *c, const stk__drm_card *card, int32_t pid)
+static void scan_process(stk__drm_processes *c, const stk__drm_card *card, int32_t pid)
 {
     char path[600], target[64];
     snprintf(path, sizeof path, "%s/proc/%d/fd", card->root, (int)pid);
@@ -133,7 +133,7 @@ static void scan_process(stk__drm_clients *c, const stk__drm_card *card, int32_t
     closedir(folder);
 }
 
-static void scan_all(stk__drm_clients *c, stk__poller_context *context, const stk__drm_card *card)
+static void scan_all(stk__drm_processes *c, stk__poller_context *context, const stk__drm_card *card)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/proc", card->root);
@@ -171,7 +171,7 @@ static void tell_process(const stk__drm_client *client, double percent, uint64_t
 
 /* Adds the client's engine time since the last read to busy[]; returns the load of its busiest engine in
  * percent, -1: unknown. */
-static double add_client_load(stk__drm_clients *c, stk__drm_client *client, const info *now,
+static double add_client_load(stk__drm_processes *c, stk__drm_client *client, const info *now,
                               const double *span, double *busy)
 {
     double most = client->begun ? 0 : -1;
@@ -190,7 +190,7 @@ static double add_client_load(stk__drm_clients *c, stk__drm_client *client, cons
 }
 
 /* Time available to each engine since the last read, in its own unit. */
-static void find_spans(stk__drm_clients *c, const info *infos, uint64_t now_ns, double *span)
+static void find_spans(stk__drm_processes *c, const info *infos, uint64_t now_ns, double *span)
 {
     for (int e = 0; e < c->engine_count; e++) {
         double clock = 0;
@@ -202,8 +202,8 @@ static void find_spans(stk__drm_clients *c, const info *infos, uint64_t now_ns, 
     }
 }
 
-void stk__drm_clients_read(stk__drm_clients *c, stk__poller_context *context, const stk__drm_card *card,
-                           stk_gpu_frame *frame)
+void stk__drm_processes_read(stk__drm_processes *c, stk__poller_context *context, const stk__drm_card *card,
+                             stk_gpu_frame *frame)
 {
     info infos[STK_DRM_CLIENTS];
     double span[STK_DRM_ENGINES] = {0}, busy[STK_DRM_ENGINES] = {0}, most = 0;
@@ -230,5 +230,5 @@ void stk__drm_clients_read(stk__drm_clients *c, stk__poller_context *context, co
     c->load = (stk_reading){0};
     if (c->when_ns) c->load = stk__reading_known(most > 100 ? 100 : most, now_ns);
     c->when_ns = now_ns;
-    frame->processes_known = frame->process_count || stk__drm_clients_complete();
+    frame->processes_known = frame->process_count || stk__drm_processes_complete();
 }

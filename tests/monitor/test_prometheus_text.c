@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A frame as text for Prometheus. */
-#include "monitor/record/exposition.h"
+#include "monitor/record/prometheus_text.h"
 
 #include "frame_maker.h"
 #include "support/fail_alloc.h"
@@ -16,7 +16,7 @@ static const char labels[] = "{gpu=\"0\",uuid=\"GPU-0\",name=\"Made up 0\",vendo
 static const char *write_text(stk__buffer *text, const frame_maker *maker, bool dcgm)
 {
     stk_error error;
-    assert_int_equal(stk__exposition_write(text, &maker->frame, dcgm, &error), STK_OK);
+    assert_int_equal(stk__prometheus_text_write(text, &maker->frame, dcgm, &error), STK_OK);
     assert_int_equal(stk__buffer_append(text, "", 1, &error), STK_OK);
     return (const char *)text->data;
 }
@@ -114,7 +114,7 @@ static stk_status write_once(void *context, stk_error *error)
 {
     stk__buffer buffer = {0};
     const frame_maker *maker = context;
-    const stk_status status = stk__exposition_write(&buffer, &maker->frame, true, error);
+    const stk_status status = stk__prometheus_text_write(&buffer, &maker->frame, true, error);
     stk__buffer_fini(&buffer);
     return status;
 }

@@ -2,8 +2,8 @@
 /* Processes that use a card, and the engine time of each, from /proc/PID/fdinfo (the kernel's "DRM client
  * usage stats"). Scanning all processes is expensive: it is done now and then; the clients found are read
  * each time. */
-#ifndef STK_MONITOR_DRM_CLIENTS_H
-#define STK_MONITOR_DRM_CLIENTS_H
+#ifndef STK_MONITOR_DRM_PROCESS_H
+#define STK_MONITOR_DRM_PROCESS_H
 
 #include "monitor/drm/drm_card.h"
 
@@ -18,7 +18,7 @@ typedef struct stk__drm_client {
     double memory_bytes;          /* < 0: unknown */
 } stk__drm_client;
 
-typedef struct stk__drm_clients {
+typedef struct stk__drm_processes {
     int engine_count;
     char engines[STK_DRM_ENGINES][12];
     bool cycles[STK_DRM_ENGINES];     /* counted in cycles, not in ns */
@@ -28,13 +28,13 @@ typedef struct stk__drm_clients {
     stk__drm_client clients[STK_DRM_CLIENTS];
     uint64_t scanned_ns, when_ns;
     stk_reading load; /* percent of the busiest kind of engine, since the last read */
-} stk__drm_clients;
+} stk__drm_processes;
 
-/* Fills the frame's processes and clients->load. If not all processes are visible and none was found,
+/* Fills the frame's processes and processes->load. If not all processes are visible and none was found,
  * processes stay unknown. */
-void stk__drm_clients_read(stk__drm_clients *clients, stk__poller_context *context, const stk__drm_card *card,
-                           stk_gpu_frame *frame);
+void stk__drm_processes_read(stk__drm_processes *processes, stk__poller_context *context,
+                             const stk__drm_card *card, stk_gpu_frame *frame);
 /* Are all processes visible (root)? If not, the load is that of our own processes only. */
-bool stk__drm_clients_complete(void);
+bool stk__drm_processes_complete(void);
 
 #endif

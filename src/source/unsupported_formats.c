@@ -52,6 +52,8 @@ static const struct {
     {"npz", "an archive of NumPy arrays", "write each array as .npy: numpy.save"},
     {"dcm", "a DICOM file", "write its image as PNG: pydicom, scaled to 0 to 255, then PIL.Image.save"},
     {"nii", "a NIfTI volume", "write its slices as PNG files, those of labels into masks/: nibabel"},
+    {"jfif", "a JPEG file by another name", "rename it to .jpg, and give its folder"},
+    {"jpe", "a JPEG file by another name", "rename it to .jpg, and give its folder"},
     {"ubyte", "a file of many images",
      "write each image as PNG into a folder per class (MNIST: torchvision)"},
     {"xml", "an XML file",
@@ -70,16 +72,14 @@ static int find_container(const char *extension)
     return -1;
 }
 
-const char *stk__foreign_hint(const char *extension)
+const char *stk__unsupported_hint(const char *extension)
 {
-    static const char *const pictures[] = {"gif", "bmp", "tif", "tiff", "webp", "avif", "heic", "ppm", "pgm"};
-    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++)
-        if (strcasecmp(pictures[i], extension) == 0)
-            return "convert them to PNG (without loss; masks always), photos to JPEG: ImageMagick's mogrify "
-                   "-format "
-                   "png, or Image.open(FILE).save(...) with Pillow";
     const int found = find_container(extension);
-    return found < 0 ? NULL : containers[found].hint;
+    if (found >= 0) return containers[found].hint;
+    return stk__extension_is_unread(extension, strlen(extension))
+               ? "convert them to PNG (without loss; masks always), photos to JPEG: ImageMagick's mogrify "
+                 "-format png, or Image.open(FILE).save(...) with Pillow"
+               : NULL;
 }
 
 static stk_status refuse(const char *path, const char *what, const char *hint, stk_error *error)
@@ -199,7 +199,7 @@ static stk_status refuse_text(const char *path, bool *refused, stk_error *error)
     return STK_OK;
 }
 
-stk_status stk__foreign_refuse_file(const char *path, stk_error *error)
+stk_status stk__unsupported_refuse_file(const char *path, stk_error *error)
 {
     const char *dot = strrchr(path, '.');
     const int found = dot ? find_container(dot + 1) : -1;
@@ -269,7 +269,7 @@ static stk_status refuse_yolo(const char *path, stk_error *error)
                 : STK_OK;
 }
 
-stk_status stk__foreign_refuse_folder(const char *root, stk_error *error)
+stk_status stk__unsupported_refuse_folder(const char *root, stk_error *error)
 {
     static const char *const json_folders[] = {"annotations", "Annotations", "labels"};
     static const char *const json_files[] = {"annotations.json",

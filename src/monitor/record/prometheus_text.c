@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A frame in Prometheus' text format, under our own metric names (base units) or those of NVIDIA's DCGM
  * exporter. Unknown values are left out. */
-#include "monitor/record/exposition.h"
+#include "monitor/record/prometheus_text.h"
 
 #include "core/utf8.h"
 #include "monitor/verdict/throttle.h"
@@ -272,8 +272,8 @@ static void put_monitor(page *p)
     put_single(p, &moment, (stk_reading){.value = round(p->frame->clock_s * 1e3) / 1e3, .known = STK_KNOWN});
 }
 
-stk_status stk__exposition_write(stk__buffer *text, const stk_monitor_frame *frame, bool dcgm,
-                                 stk_error *error)
+stk_status stk__prometheus_text_write(stk__buffer *text, const stk_monitor_frame *frame, bool dcgm,
+                                      stk_error *error)
 {
     page p = {.text = text, .frame = frame};
     text->size_bytes = 0;
