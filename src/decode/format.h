@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a file format has to offer. A new decoder is one source file with a stk__format_ops, its number here,
- * one line in the table of decode.c, and its extensions in source/extension.c, by which sources find files.
- */
+ * and a few lines elsewhere: the list is in README.md of this folder. */
 #ifndef STK_DECODE_FORMAT_H
 #define STK_DECODE_FORMAT_H
 

@@ -3,7 +3,13 @@
  * from these tables. */
 #include "train/train_settings.h"
 
+#include "engine/engine.h"
 #include "train/network/network.h"
+
+#include <stdlib.h>
+
+/* The default; SGD has none. 0 cannot be the row's default, because it means "not given". */
+#define ADAMW_WEIGHT_DECAY "0.01"
 
 #define TABLE(what, name, key, others)                                                                       \
     const stk__option_table stk__##what##_options_table = {.section = key,                                   \
@@ -70,7 +76,7 @@ static const stk__option train_table[] = {
 static const stk__option optimizer_table[] = {
     {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "adamw|sgd", .help = "optimizer (AdamW, or SGD with momentum)"},
     {.name = "lr", .aliases = "learning_rate", .type = STK_OPTION_NUMBER, .offset = FIELD(lr), .least = 1e-12, .most = 1e3, .fallback = "0.001", .help = "learning rate", .tunable = true},
-    {.name = "weight_decay", .type = STK_OPTION_NUMBER, .offset = FIELD(weight_decay), .least = 0, .most = 1, .help = "weight decay (decoupled in AdamW, L2 in SGD); unset = 0.01 for adamw, 0 for sgd"},
+    {.name = "weight_decay", .type = STK_OPTION_NUMBER, .offset = FIELD(weight_decay), .least = 0, .most = 1, .help = "weight decay (decoupled in AdamW, L2 in SGD); unset = " ADAMW_WEIGHT_DECAY " for adamw, 0 for sgd"},
     {.name = "betas", .type = STK_OPTION_PAIR, .offset = FIELD(betas), .least = 0, .most = 0.999999, .fallback = "0.9,0.999", .help = "AdamW decay rates of the first and second moment"},
     {.name = "eps", .type = STK_OPTION_NUMBER, .offset = FIELD(eps), .least = 1e-20, .most = 1, .fallback = "1e-8", .help = "AdamW epsilon: added to the denominator, against division by 0"},
     {.name = "momentum", .type = STK_OPTION_SHARE, .offset = FIELD(momentum), .fallback = "0.9", .help = "SGD momentum"},
@@ -130,6 +136,12 @@ static const stk__preset_value debug[] = {
     {"train.amp", "false"},
     {NULL, NULL},
 };
+
+double stk__optimizer_weight_decay(const stk__optimizer_settings *settings)
+{
+    if (settings->weight_decay != 0) return settings->weight_decay < 0 ? 0 : settings->weight_decay;
+    return settings->name == STK_OPTIMIZER_ADAMW ? strtod(ADAMW_WEIGHT_DECAY, NULL) : 0;
+}
 
 const stk__preset_value *stk__run_preset_values(stk__run_preset preset)
 {

@@ -79,7 +79,7 @@ typedef enum stk__lr_schedule_kind {
 typedef struct stk__optimizer_settings {
     int name; /* stk__optimizer of engine.h */
     double lr;
-    double weight_decay; /* 0: 0.01 of AdamW, none of SGD; -1: none */
+    double weight_decay; /* 0: the default of the optimizer; -1: none */
     double betas[2], eps;
     double momentum; /* SGD; -1: none */
     int fused;
@@ -105,6 +105,9 @@ typedef struct stk__run_settings {
     int resume;
     int force;
 } stk__run_settings;
+
+/* Weight decay in effect: what was asked for, or the optimizer's default. */
+double stk__optimizer_weight_decay(const stk__optimizer_settings *settings);
 
 extern const stk__option_table stk__model_options_table, stk__loss_options_table, stk__train_options_table,
     stk__optimizer_options_table, stk__run_options_table;

@@ -255,17 +255,13 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
 {
     const stk__optimizer_settings *o = setup->optimizer;
     const stk__train_settings *s = setup->train;
-    const bool adamw = o->name == STK_OPTIMIZER_ADAMW;
-    const double usual = adamw ? 0.01 : 0;
     t->update = (stk__update){.kind = (stk__optimizer)o->name,
                               .param = t->model->params,
                               .grad = t->model->grads,
                               .first = t->model->firsts,
                               .second = t->model->seconds,
                               .leave_grad = true, /* the first batch of a step overwrites it */
-                              .weight_decay = o->weight_decay == 0  ? usual
-                                              : o->weight_decay < 0 ? 0
-                                                                    : o->weight_decay,
+                              .weight_decay = stk__optimizer_weight_decay(o),
                               .beta1 = o->betas[0],
                               .beta2 = o->betas[1],
                               .eps = o->eps,
