@@ -157,6 +157,14 @@ typedef struct stk__machine_evidence {
     int64_t workers_started;       /* worker processes that began while it was watched */
 } stk__machine_evidence;
 
+/* What the summary of the monitor does not have, of the GPU that is used least. */
+typedef struct stk__gpu_evidence {
+    stk__tristate used;      /* by a process of the command */
+    int64_t other_processes; /* of others on it */
+    double other_memory_bytes;
+    double link_share; /* PCIe generation x lanes, now / best here, while it was busy */
+} stk__gpu_evidence;
+
 typedef struct stk__evidence {
     char command[STK_DOCTOR_PATH];
     double watched_s;
@@ -178,6 +186,7 @@ typedef struct stk__evidence {
     stk__machine_evidence machine;
     bool gpus_known;
     stk_monitor_summary gpus;
+    stk__gpu_evidence gpu;
 } stk__evidence;
 
 /* All unknown. */
