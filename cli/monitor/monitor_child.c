@@ -75,6 +75,7 @@ static void wait_for_end(void *context)
 static void pass_on(void *context, int signal_number, bool from_terminal)
 {
     stk__child *child = context;
+    atomic_store(&child->signaled, true);
     if (!from_terminal) kill(child->pid, signal_number);
 }
 

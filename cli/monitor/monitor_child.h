@@ -12,9 +12,10 @@
 typedef struct stk__child {
     pid_t pid;
     char *const *command;
-    int gate;   /* a byte releases it; -1: it runs */
-    int told;   /* errno of a failed exec; -1: already read */
-    int status; /* of waitpid, once it has ended */
+    int gate;             /* a byte releases it; -1: it runs */
+    int told;             /* errno of a failed exec; -1: already read */
+    int status;           /* of waitpid, once it has ended */
+    atomic_bool signaled; /* it got a signal, from the terminal or from here */
     stk__thread *waiter;
     void (*when_ended)(void *context); /* from the waiter's thread */
     void *context;

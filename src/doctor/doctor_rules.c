@@ -73,14 +73,12 @@ void stk__finding_gain_unknown(stk__doctor_finding *f, const char *why)
 /* --- facts -----------------------------------------------------------------------------------------------
  */
 
-static const stk_gpu_summary *least_used(const stk__evidence *e)
+/* The one of a machine with one, else the one that the driver says the command is on. */
+static const stk_gpu_summary *gpu_of(const stk__evidence *e)
 {
-    const stk_gpu_summary *least = NULL;
-    for (int32_t i = 0; e->gpus_known && i < e->gpus.gpu_count; i++) {
-        const stk_gpu_summary *gpu = &e->gpus.gpus[i];
-        if (!least || gpu->util_mean_percent.value < least->util_mean_percent.value) least = gpu;
-    }
-    return least;
+    if (!e->gpus_known || !e->gpus.gpu_count) return NULL;
+    if (e->gpu.index >= 0 && e->gpu.index < e->gpus.gpu_count) return &e->gpus.gpus[e->gpu.index];
+    return e->gpus.gpu_count == 1 ? e->gpus.gpus : NULL;
 }
 
 static stk__tristate trains_on_cuda(const stk__evidence *e)
@@ -93,7 +91,7 @@ void stk__doctor_facts_of(const stk__evidence *evidence, stk__doctor_facts *fact
 {
     *facts = (stk__doctor_facts){.e = evidence,
                                  .loader = stk__training_loader(evidence),
-                                 .gpu = least_used(evidence),
+                                 .gpu = gpu_of(evidence),
                                  .cuda = trains_on_cuda(evidence)};
     stk__stall_split_of(evidence, &facts->split);
     facts->judged = facts->split.steps >= LEAST_STEPS && facts->split.wall_s >= LEAST_S;

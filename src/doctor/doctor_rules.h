@@ -59,7 +59,7 @@ typedef struct stk__doctor_facts {
     stk__stall_split split;
     bool judged;                        /* enough steps for shares of time */
     const stk__loader_evidence *loader; /* of the training; NULL: unknown */
-    const stk_gpu_summary *gpu;         /* the least used; NULL: none, or unknown */
+    const stk_gpu_summary *gpu;         /* that it trains on; NULL: none, or unknown */
     stk__tristate cuda;                 /* the command trains on a GPU */
     double steps;                       /* all; NAN */
 } stk__doctor_facts;

@@ -71,7 +71,8 @@ void stk__evidence_init(stk__evidence *evidence)
         .exit_status = -1,
         .torch = unknown_torch,
         .machine = unknown_machine,
-        .gpu = {.used = STK_UNSURE, .other_processes = -1, .other_memory_bytes = NAN, .link_share = NAN},
+        
+        .gpu = {.index = -1, .used = STK_UNSURE, .other_processes = -1, .other_memory_bytes = NAN, .link_share = NAN},
     };
 }
 

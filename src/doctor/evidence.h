@@ -157,9 +157,11 @@ typedef struct stk__machine_evidence {
     int64_t workers_started;       /* worker processes that began while it was watched */
 } stk__machine_evidence;
 
-/* What the summary of the monitor does not have, of the GPU that is used least. */
+/* What the summary of the monitor does not have, of the GPU that the command uses (of several: the one that is
+ * busy least). */
 typedef struct stk__gpu_evidence {
-    stk__tristate used;      /* by a process of the command */
+    int32_t index;           /* in gpus.gpus; -1: unknown */
+    stk__tristate used;      /* a process of the command is on it */
     int64_t other_processes; /* of others on it */
     double other_memory_bytes;
     double link_share; /* PCIe generation x lanes, now / best here, while it was busy */

@@ -138,7 +138,7 @@ static stk__tristate gpus_uneven(const stk__doctor_facts *facts, stk__doctor_fin
     const int64_t ranks = facts->e->torch.world_size;
     const bool parallel = ranks > 1 || strcmp(facts->e->torch.parallel, "DataParallel") == 0;
     if (!facts->e->gpus_known || facts->e->hook_started != STK_YES) return STK_UNSURE;
-    if (!parallel) return STK_NO;
+    if (!parallel || (ranks > 1 && ranks != all->gpu_count)) return STK_NO; /* others may not be its own */
     for (int32_t i = 0; i < all->gpu_count; i++) {
         if (all->gpus[i].util_mean_percent.known != STK_KNOWN) return STK_UNSURE;
         least = fmin(least, all->gpus[i].util_mean_percent.value);

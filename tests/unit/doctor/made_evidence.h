@@ -169,7 +169,7 @@ static inline void made_healthy_gpu(made_evidence *m)
                                                 .last_state = STK_GPU_GOOD};
     m->e.gpus_known = true;
     m->e.gpus = (stk_monitor_summary){.seconds = 10, .gpu_count = 1, .gpus = m->gpus, .finding = ""};
-    m->e.gpu = (stk__gpu_evidence){.used = STK_YES, .link_share = 1};
+    m->e.gpu = (stk__gpu_evidence){.index = 0, .used = STK_YES, .link_share = 1};
 }
 
 #endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stoker doctor: why a training does not keep its GPU busy. Options, where the evidence comes from (a
+ * command, a process, a folder of a run, a settings file), output and exit status. Main thread. */
+#include "doctor/doctor_print.h"
+#include "doctor/doctor_watch.h"
+
+#include "core/number.h"
+#include "doctor/doctor_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Attached without --duration: long enough for shares, short enough to wait for. */
+#define ATTACHED_S 4.0
+
+typedef struct doctor_job {
+    stk__arguments arguments;
+    const char *duration, *fail_on, *symptom, *output_path;
+    int64_t pid;
+    stk__doctor_severity fail_at; /* OK: never */
+    unsigned symptom_bit;         /* 0: none */
+    const char *symptom_next;
+    stk__doctor_watch watch;
+    stk__evidence evidence;
+    stk__diagnosis diagnosis;
+    FILE *file; /* that the report goes to */
+} doctor_job;
+
+/* --- the command line ------------------------------------------------------------------------------------
+ */
+
+static int read_duration(doctor_job *job)
+{
+    double *seconds = &job->watch.duration_s;
+    *seconds = job->watch.command ? 0 : ATTACHED_S;
+    if (!job->duration || (stk__number_real(job->duration, strlen(job->duration), seconds) && *seconds > 0 &&
+                           isfinite(*seconds)))
+        return -1;
+    return stk__cli_usage("doctor", "--duration must be a number of seconds above 0, not '%s'",
+                          job->duration);
+}
+
+static int read_fail_on(doctor_job *job)
+{
+    if (!job->fail_on) return -1;
+    for (stk__doctor_severity s = STK_DOCTOR_INFO; s <= STK_DOCTOR_CRIT; s++)
+        if (strcmp(job->fail_on, stk__doctor_severity_name(s)) == 0) job->fail_at = s;
+    return job->fail_at
+               ? -1
+               : stk__cli_usage("doctor", "--fail-on must be info, warn or crit, not '%s'", job->fail_on);
+}
+
+static const struct symptom {
+    unsigned bit;
+    const char *word, *next;
+} symptoms[] = {
+#define SYMPTOM_ROW(id, bit, word, next) {bit, word, next},
+    STK_SYMPTOM_LIST(SYMPTOM_ROW)
+#undef SYMPTOM_ROW
+};
+enum { SYMPTOMS = sizeof symptoms / sizeof symptoms[0] };
+
+static int read_symptom(doctor_job *job)
+{
+    char words[256] = "";
+    if (!job->symptom) return -1;
+    for (int i = 0; i < SYMPTOMS; i++) {
+        const size_t length = strlen(words);
+        snprintf(words + length, sizeof words - length, "%s%s", i ? ", " : "", symptoms[i].word);
+        if (strcmp(job->symptom, symptoms[i].word) != 0) continue;
+        job->symptom_bit = symptoms[i].bit;
+        job->symptom_next = symptoms[i].next;
+    }
+    return job->symptom_bit ? -1
+                            : stk__cli_usage("doctor", "no symptom '%s'; there are: %s", job->symptom, words);
+}
+
+static int check_options(doctor_job *job)
+{
+    const bool named = job->arguments.word_count > 0;
+    if ((job->watch.command != NULL) + (job->pid > 0) + named > 1)
+        return stk__cli_usage("doctor", "a command, --pid and a folder or file are mutually exclusive");
+    if (job->watch.command && !job->watch.command[0])
+        return stk__cli_usage("doctor", "no command after '--'");
+    if (!job->watch.command && !job->pid && !named && !job->symptom)
+        return stk__cli_usage("doctor", "name what to examine: -- COMMAND, --pid N, a folder of a run, or a "
+                                        "settings file");
+    if (job->pid > INT32_MAX) return stk__cli_usage("doctor", "no process with id %lld", (long long)job->pid);
+    job->watch.pid = (int32_t)job->pid;
+    int code = read_duration(job);
+    if (code < 0) code = read_fail_on(job);
+    if (code < 0) code = read_symptom(job);
+    return code;
+}
+
+/* Arguments after "--" belong to the command. */
+static int cut_command(doctor_job *job, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            job->watch.command = argv + i + 1;
+            argv[i] = NULL;
+            return i;
+        }
+    return argc;
+}
+
+/* --- evidence and report ---------------------------------------------------------------------------------
+ */
+
+static stk_status gather(doctor_job *job, stk_error *error)
+{
+    if (job->watch.command || job->pid) return stk__doctor_watch_run(&job->watch, &job->evidence, error);
+    return stk__fail(error, STK_ERROR_ARGUMENT, "not yet");
+}
+
+/* Standard output belongs to the command. */
+static stk_status open_output(doctor_job *job, stk_error *error)
+{
+    job->file = job->watch.command ? stderr : stdout;
+    if (!job->output_path || (job->file = fopen(job->output_path, "we"))) return STK_OK;
+    stk__fail_errno(error, errno, "cannot create the output");
+    stk__error_place(error, "%s", job->output_path);
+    return STK_ERROR_IO;
+}
+
+static stk_status write_json(doctor_job *job, stk_error *error)
+{
+    stk__buffer text = {0};
+    const stk_status status =
+        stk__json_text(&text, stk__diagnosis_json(&job->diagnosis), JSON_INDENT(2), error);
+    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, job->file);
+    stk__buffer_fini(&text);
+    return status;
+}
+
+static void print_symptom(const doctor_job *job)
+{
+    fprintf(job->file, "Symptom  %s\nMeasure  %s\nRules    ", job->symptom, job->symptom_next);
+    const char *between = "";
+    for (int i = 0; i < stk__doctor_rule_count(); i++) {
+        const stk__doctor_rule *rule = stk__doctor_rule_at(i);
+        if (!(rule->symptoms & job->symptom_bit)) continue;
+        fprintf(job->file, "%s%s", between, rule->id);
+        between = ", ";
+    }
+    fprintf(job->file, "\n");
+}
+
+static int report(doctor_job *job)
+{
+    stk_error error;
+    stk__diagnose(&job->evidence, &job->diagnosis);
+    if (stk__cli_json) {
+        if (write_json(job, &error) != STK_OK) return stk__cli_fail(&error);
+    } else {
+        if (job->symptom) print_symptom(job);
+        stk__doctor_print(&(stk__doctor_view){.file = job->file, .symptom = job->symptom_bit, .times = true},
+                          &job->diagnosis);
+    }
+    return job->fail_at && job->diagnosis.worst >= job->fail_at ? STK_EXIT_FINDING : STK_EXIT_GOOD;
+}
+
+static int close_output(const doctor_job *job, int code)
+{
+    const bool written = fflush(job->file) == 0 && !ferror(job->file);
+    if (job->file != stdout && job->file != stderr) fclose(job->file);
+    if (written) return code;
+    fprintf(stderr, "stoker: cannot write to %s\n", job->output_path ? job->output_path : "standard output");
+    return STK_EXIT_FAILED;
+}
+
+static int examine(doctor_job *job)
+{
+    stk_error error;
+    stk__evidence_init(&job->evidence);
+    if (open_output(job, &error) != STK_OK) return stk__cli_fail(&error);
+    int code;
+    if (job->symptom && !job->watch.command && !job->pid && !job->arguments.word_count) {
+        print_symptom(job);
+        code = STK_EXIT_GOOD;
+    } else {
+        code = gather(job, &error) == STK_OK ? report(job) : stk__cli_fail(&error);
+    }
+    code = close_output(job, code);
+    const int left = stk__doctor_watch_close(&job->watch);
+    stk__evidence_fini(&job->evidence);
+    fflush(stdout);
+    if (left) stk__cli_leave(code);
+    return code;
+}
+
+static void print_more_help(FILE *file)
+{
+    fprintf(file,
+            "\nA PyTorch script needs no change: a hook comes in through PYTHONPATH, measures steps, waits,\n"
+            "workers and settings in effect, and leaves its results alone. --pid N looks from outside\n"
+            "(/proc, the GPU's driver) and leaves no trace in the process; it ends after %.0f s.\n"
+            "The report goes to standard error with a command (its standard output stays its own),\n"
+            "else to standard output. Ctrl-C ends the command; what was seen is reported.\n"
+            "Exit status: 0; 3 with --fail-on if there is such a finding; 1 if there was nothing to\n"
+            "examine. The command's own status is in the report. docs/doctor.md explains all rules.\n"
+            "\nSymptoms:\n",
+            ATTACHED_S);
+    for (int i = 0; i < SYMPTOMS; i++)
+        fprintf(file, "  %s\n", symptoms[i].word);
+}
+
+static int run_verb(const stk__verb *verb, int argc, char **argv)
+{
+    static doctor_job job; /* too large for a stack */
+    const stk__flag flags[] = {
+        {.name = "pid",
+         .value = "N",
+         .help = "examine a running process, from outside only",
+         .number = &job.pid},
+        {.name = "duration",
+         .value = "S",
+         .help = "stop after S seconds (--pid: default 4); a command is ended then",
+         .text = &job.duration},
+        {.name = "json", .help = "print the diagnosis as one JSON object", .given = &stk__cli_json},
+        {.name = "output", .value = "FILE", .help = "write the report to FILE", .text = &job.output_path},
+        {.name = "fail-on",
+         .value = "SEVERITY",
+         .help = "exit status 3 if there is a finding of info, warn or crit, or above",
+         .text = &job.fail_on},
+        {.name = "symptom",
+         .value = "NAME",
+         .help = "what to measure next, and only the findings that belong to this symptom",
+         .text = &job.symptom},
+    };
+    job.arguments = (stk__arguments){.verb = verb,
+                                     .flags = flags,
+                                     .flag_count = sizeof flags / sizeof flags[0],
+                                     .most_words = 1,
+                                     .own_words = true,
+                                     .more_help = print_more_help};
+    int code = stk__arguments_read(&job.arguments, cut_command(&job, argc, argv), argv);
+    if (code < 0) code = check_options(&job);
+    if (code < 0) code = examine(&job);
+    stk__arguments_fini(&job.arguments);
+    return code;
+}
+
+const stk__verb stk__verb_doctor = {
+    .name = "doctor",
+    .usage = "doctor [options] -- CMD … | --pid N | RUN | CONFIG",
+    .about = "Find out why the GPU is idle: causes, evidence, what to change.",
+    .examples = {{"stoker doctor -- python3 train.py", "a PyTorch script as it is"},
+                 {"stoker doctor --pid 4711", "a training that runs, from outside"},
+                 {"stoker doctor --fail-on warn runs/faces", "a run of stoker train; status 3 if it warns"}},
+    .run = run_verb};
