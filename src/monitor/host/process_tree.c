@@ -80,14 +80,12 @@ static void drop_dead(stk__process_tree *tree)
     tree->count = kept;
 }
 
-static void read_member(stk__process_tree *tree, stk__tree_process *member, char *text)
+static void read_member(const stk__process_tree *tree, stk__tree_process *member, char *text)
 {
     stk__process_stat stat;
     member->alive = read_stat(tree, member->pid, text, &stat) &&
                     (!member->stat.start_ticks || member->stat.start_ticks == stat.start_ticks);
-    if (!member->alive) return;
-    member->stat = stat;
-    add_children(tree, member->pid, text);
+    if (member->alive) member->stat = stat;
 }
 
 void stk__process_tree_look(stk__process_tree *tree, char *text, uint64_t now_ns)
@@ -101,7 +99,12 @@ void stk__process_tree_look(stk__process_tree *tree, char *text, uint64_t now_ns
         tree->walk_ns = stk__clock_ns() - begin_ns;
         tree->walked_ns = now_ns;
     }
-    for (int i = 0; i < tree->count; i++) /* grows during the loop */
+    for (int i = 0; i < tree->count; i++)
         read_member(tree, &tree->members[i], text);
+    drop_dead(tree);                        /* they leave their room to others */
+    for (int i = 0; i < tree->count; i++) { /* grows during the loop */
+        if (!tree->members[i].alive) read_member(tree, &tree->members[i], text);
+        if (tree->members[i].alive) add_children(tree, tree->members[i].pid, text);
+    }
     drop_dead(tree);
 }
