@@ -61,6 +61,8 @@ static const stk__machine_evidence unknown_machine = {
     .swap_used_bytes = NAN,
     .disk_read_bytes_per_s = NAN,
     .workers_started = -1,
+    .workers_at_once = -1,
+    .page_cache_share = NAN,
 };
 
 void stk__evidence_init(stk__evidence *evidence)

@@ -137,24 +137,31 @@ typedef struct stk__process_evidence {
     char name[STK_DOCTOR_TEXT]; /* command line, shortened */
     double seen_s;              /* it was watched so long */
     double cpu_share;           /* of one CPU */
-    double run_delay_share;     /* runnable without a CPU */
+    double run_delay_share;     /* its main thread was runnable without a CPU */
     double disk_wait_share;     /* looks in state D */
     double read_bytes_per_s, major_faults_per_s, rss_bytes, swap_bytes;
     int64_t threads;
-    stk__tristate pin_thread; /* PyTorch's thread of pinned memory */
-    double main_thread_share; /* CPU of its main thread, of one CPU */
+    stk__tristate pin_thread;    /* PyTorch's thread of pinned memory */
+    double main_thread_share;    /* CPU of its main thread, of one CPU */
+    double read_all_bytes_per_s; /* all reads, also from the page cache and pipes; read_bytes_per_s is from
+                                    disks */
+    int32_t trainer;             /* of a worker: the process that it loads for; 0: unknown, or no worker */
+    bool ended;                  /* while it was watched */
 } stk__process_evidence;
 
 typedef struct stk__machine_evidence {
     double cpus;                                       /* usable: affinity and quota */
     double quota_cpus;                                 /* NAN: none */
-    double throttled_share;                            /* of the time, by the quota */
+    double throttled_share;                            /* of the quota's periods */
     double cpu_pressure, io_pressure, memory_pressure; /* "some", shares */
     double cpu_share;                                  /* of all usable CPUs */
-    double memory_used_share, swap_in_bytes_per_s, swap_used_bytes;
+    double memory_used_share; /* the most, of the machine or the cgroup, without page cache */
+    double swap_in_bytes_per_s, swap_used_bytes;
     double disk_read_bytes_per_s;
     char storage[STK_DOCTOR_TEXT]; /* of the data: "nfs4", "ext4 on a rotating disk"; "" */
     int64_t workers_started;       /* worker processes that began while it was watched */
+    int64_t workers_at_once;       /* the most that lived at one time */
+    double page_cache_share;       /* of the bytes that trainers and workers read, those that no disk read */
 } stk__machine_evidence;
 
 /* What the summary of the monitor does not have, of the GPU that the command uses (of several: the one that is
