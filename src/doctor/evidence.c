@@ -71,6 +71,7 @@ void stk__evidence_init(stk__evidence *evidence)
         .watched_s = NAN,
         .hook_started = STK_UNSURE,
         .exit_status = -1,
+        .trainers = -1,
         .torch = unknown_torch,
         .machine = unknown_machine,
         

@@ -47,7 +47,7 @@ typedef struct stk__step_record {
     uint64_t cause_ns[STK_STEP_CAUSES];
     uint32_t batches; /* taken from loaders; more than 1: gradient accumulation */
     uint32_t samples; /* of these batches; 0: unknown */
-    uint64_t gpu_ns;  /* device time by events, of sampled steps; 0: not sampled */
+    uint64_t gpu_ns;  /* from the first batch to the end on the device, by events; 0: not sampled */
 } stk__step_record;
 
 /* A DataLoader that was iterated. */
@@ -60,6 +60,7 @@ typedef struct stk__loader_evidence {
     double wait_s, first_wait_s; /* all waits in next; those of the first batch of each epoch among them */
     double wait_max_s;           /* the longest but for first batches */
     double worker_max_share;     /* most busy worker's time / mean of workers; NAN: unknown */
+    uint64_t worker_seed;        /* of its newest iterator: records of workers are joined by it */
 } stk__loader_evidence;
 
 /* Time by name inside of a dataset: in workers, or in the training process where num_workers is 0. */
@@ -111,7 +112,8 @@ typedef struct stk__torch_evidence {
     double autocast_share;               /* of the forward calls of the model; NAN */
     double scale_first, scale_last;      /* GradScaler; NAN: none */
     uint64_t scaler_skips;
-    uint64_t compiles, compiled_calls, graph_breaks, recompiles, compile_failures;
+    uint64_t compiles, compiled_calls, graph_breaks, recompiles,
+        compile_failures; /* compiled_calls: graphs */
     stk__tristate channels_last_model, channels_last_input, convolutions;
     stk__tristate fixed_shapes; /* every batch of the training loader has one shape */
     char parallel[32];          /* "DataParallel", "DistributedDataParallel", "" */
@@ -191,6 +193,7 @@ typedef struct stk__evidence {
     stk__process_evidence *processes;
     int64_t step_count, loader_count, work_count, site_count, optimizer_count, process_count;
     uint64_t steps_total; /* with those that are not in steps */
+    int64_t trainers;     /* processes that took steps or batches; -1. What the hook saw is of one of them */
 
     stk__machine_evidence machine;
     bool gpus_known;
