@@ -39,14 +39,20 @@ static void print_labelled(const page *p, int indent, const char *label, const c
     stk__table_row(&table, (const char *const[]){label, stk__cli_text(text)});
 }
 
-static void gain_text(const stk__doctor_finding *f, char text[LINE])
+/* A file promises nothing. */
+static void print_gain(const page *p, int indent, const char *label, const stk__doctor_finding *f)
 {
-    if (isnan(f->gain))
-        snprintf(text, LINE, "unknown: %s", f->formula);
+    char text[LINE];
+    if (!p->view->times) return;
+    if (!isfinite(f->gain))
+        snprintf(text, sizeof text, "%s%s", isnan(f->gain) ? "unknown: " : "", f->formula);
     else if (f->gain >= 1)
-        snprintf(text, LINE, "%.1f x the throughput (gain %.2f = %s)", 1 + f->gain, f->gain, f->formula);
+        snprintf(text, sizeof text, "%.1f x the throughput (gain %.2f = %s)", 1 + f->gain, f->gain,
+                 f->formula);
     else
-        snprintf(text, LINE, "+%.0f %% throughput (gain %.2f = %s)", 100 * f->gain, f->gain, f->formula);
+        snprintf(text, sizeof text, "+%.0f %% throughput (gain %.2f = %s)", 100 * f->gain, f->gain,
+                 f->formula);
+    print_labelled(p, indent, label, text);
 }
 
 /* --- head ------------------------------------------------------------------------------------------------
@@ -59,9 +65,9 @@ static void print_command(const page *p)
     char text[LINE * 2];
     int length = 0;
     const int room = (int)sizeof text;
-    print_labelled(p, 0, "Command", e->command[0] ? e->command : "unknown");
-    if (!p->view->times) return;
-    length += snprintf(text, sizeof text, "%.1f s", isnan(e->watched_s) ? 0 : e->watched_s);
+    print_labelled(p, 0, p->view->what, e->command[0] ? e->command : "unknown");
+    if (isnan(e->watched_s)) return; /* a file */
+    length += snprintf(text, sizeof text, "%.1f s", e->watched_s);
     if (split->steps)
         length += snprintf(text + length, (size_t)(room - length), ", %.0f steps of %.3g ms",
                            isnan(p->d->facts.steps) ? (double)split->steps : p->d->facts.steps,
@@ -73,7 +79,7 @@ static void print_command(const page *p)
         length +=
             snprintf(text + length, (size_t)(room - length), "; the command's status is %d", e->exit_status);
     print_labelled(p, 0, "Watched", text);
-    if (e->hook_started == STK_YES && !e->hook_note[0]) return;
+    if (e->hook_started == STK_UNSURE || (e->hook_started == STK_YES && !e->hook_note[0])) return;
     snprintf(text, sizeof text, "%s%s%s", e->hook_started == STK_YES ? "on" : "not started",
              e->hook_note[0] ? ": " : "", e->hook_note);
     print_labelled(p, 0, "Hook", text);
@@ -127,8 +133,7 @@ static void print_verdict(const page *p)
     fputs(paint(p, STK_PAINT_OFF), file);
     print_labelled(p, 0, "Why", first->evidence);
     print_labelled(p, 0, "Next", first->advice);
-    gain_text(first, text);
-    print_labelled(p, 0, "Gain", text);
+    print_gain(p, 0, "Gain", first);
 }
 
 /* --- the stall table -------------------------------------------------------------------------------------
@@ -177,8 +182,7 @@ static void print_others(const page *p)
         fputs(paint(p, STK_PAINT_OFF), p->view->file);
         print_labelled(p, 2, "  why", f->evidence);
         print_labelled(p, 2, "  next", f->advice);
-        gain_text(f, text);
-        print_labelled(p, 2, "  gain", text);
+        print_gain(p, 2, "  gain", f);
     }
 }
 

@@ -9,6 +9,7 @@
 
 typedef struct stk__doctor_view {
     FILE *file;
+    const char *what; /* was examined: "Command" */
     unsigned symptom; /* only rules of it are printed; 0: all */
     bool times;       /* evidence of a training: with the stall table and what was not measured */
 } stk__doctor_view;

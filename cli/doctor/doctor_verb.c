@@ -4,12 +4,16 @@
 #include "doctor/doctor_print.h"
 #include "doctor/doctor_watch.h"
 
+#include "core/cpu.h"
 #include "core/number.h"
 #include "doctor/doctor_json.h"
+#include "doctor/run_rules.h"
+#include "doctor/settings_rules.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Attached without --duration: long enough for shares, short enough to wait for. */
 #define ATTACHED_S 4.0
@@ -23,8 +27,12 @@ typedef struct doctor_job {
     const char *symptom_next;
     stk__doctor_watch watch;
     stk__evidence evidence;
+    stk__run_facts run;
+    stk__settings_file files[2]; /* now, before */
+    stk__settings_facts settings;
     stk__diagnosis diagnosis;
-    FILE *file; /* that the report goes to */
+    const char *what; /* was examined: "Command" */
+    FILE *file;       /* that the report goes to */
 } doctor_job;
 
 /* --- the command line ------------------------------------------------------------------------------------
@@ -109,10 +117,51 @@ static int cut_command(doctor_job *job, int argc, char **argv)
 /* --- evidence and report ---------------------------------------------------------------------------------
  */
 
-static stk_status gather(doctor_job *job, stk_error *error)
+static stk_status examine_run(doctor_job *job, const char *folder, stk_error *error)
 {
-    if (job->watch.command || job->pid) return stk__doctor_watch_run(&job->watch, &job->evidence, error);
-    return stk__fail(error, STK_ERROR_ARGUMENT, "not yet");
+    stk__doctor_facts facts;
+    STK__TRY(stk__run_facts_read(&job->run, folder, error));
+    stk__run_doctor_facts(&job->run, &job->evidence, &facts);
+    stk__diagnose_facts(&facts, stk__rules_run, &job->diagnosis);
+    return STK_OK;
+}
+
+static stk_status examine_settings(doctor_job *job, stk_error *error)
+{
+    const char *const *paths = job->arguments.words;
+    job->settings.now = &job->files[0];
+    job->settings.cpus = stk__cpu_budget_read(NULL).cpus;
+    STK__TRY(stk__settings_file_read(paths[0], &job->files[0], error));
+    if (job->arguments.word_count > 1) {
+        STK__TRY(stk__settings_file_read(paths[1], &job->files[1], error));
+        job->settings.before = &job->files[1];
+    }
+    STK__TRY(stk__settings_facts_look_up(&job->settings, error));
+    snprintf(job->evidence.command, sizeof job->evidence.command, "%.*s",
+             (int)sizeof job->evidence.command - 1, paths[0]);
+    const stk__doctor_facts facts = {.e = &job->evidence, .other = &job->settings, .steps = NAN};
+    stk__diagnose_facts(&facts, stk__rules_settings, &job->diagnosis);
+    return STK_OK;
+}
+
+static stk_status diagnose(doctor_job *job, stk_error *error)
+{
+    struct stat facts;
+    const char *path = job->arguments.words[0];
+    job->what = job->watch.command ? "Command" : "Process";
+    if (job->watch.command || job->pid) {
+        STK__TRY(stk__doctor_watch_run(&job->watch, &job->evidence, error));
+        stk__diagnose(&job->evidence, &job->diagnosis);
+        return STK_OK;
+    }
+    if (stat(path, &facts) != 0) {
+        stk__fail_errno(error, errno, "cannot read it");
+        stk__error_place(error, "%s", path);
+        return STK_ERROR_IO;
+    }
+    job->what = S_ISDIR(facts.st_mode) ? "Run" : "Settings";
+    if (S_ISDIR(facts.st_mode)) return examine_run(job, path, error);
+    return examine_settings(job, error);
 }
 
 /* Standard output belongs to the command. */
@@ -151,12 +200,14 @@ static void print_symptom(const doctor_job *job)
 static int report(doctor_job *job)
 {
     stk_error error;
-    stk__diagnose(&job->evidence, &job->diagnosis);
     if (stk__cli_json) {
         if (write_json(job, &error) != STK_OK) return stk__cli_fail(&error);
     } else {
         if (job->symptom) print_symptom(job);
-        stk__doctor_print(&(stk__doctor_view){.file = job->file, .symptom = job->symptom_bit, .times = true},
+        stk__doctor_print(&(stk__doctor_view){.file = job->file,
+                                              .what = job->what,
+                                              .symptom = job->symptom_bit,
+                                              .times = strcmp(job->what, "Settings") != 0},
                           &job->diagnosis);
     }
     return job->fail_at && job->diagnosis.worst >= job->fail_at ? STK_EXIT_FINDING : STK_EXIT_GOOD;
@@ -181,11 +232,14 @@ static int examine(doctor_job *job)
         print_symptom(job);
         code = STK_EXIT_GOOD;
     } else {
-        code = gather(job, &error) == STK_OK ? report(job) : stk__cli_fail(&error);
+        code = diagnose(job, &error) == STK_OK ? report(job) : stk__cli_fail(&error);
     }
     code = close_output(job, code);
     const int left = stk__doctor_watch_close(&job->watch);
     stk__evidence_fini(&job->evidence);
+    stk__run_facts_fini(&job->run);
+    stk__settings_file_fini(&job->files[0]);
+    stk__settings_file_fini(&job->files[1]);
     fflush(stdout);
     if (left) stk__cli_leave(code);
     return code;
@@ -233,7 +287,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .most_words = 1,
+                                     .most_words = 2,
                                      .own_words = true,
                                      .more_help = print_more_help};
     int code = stk__arguments_read(&job.arguments, cut_command(&job, argc, argv), argv);
@@ -245,7 +299,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 
 const stk__verb stk__verb_doctor = {
     .name = "doctor",
-    .usage = "doctor [options] -- CMD … | --pid N | RUN | CONFIG",
+    .usage = "doctor [options] -- CMD … | --pid N | RUN | CONFIG [BEFORE]",
     .about = "Find out why the GPU is idle: causes, evidence, what to change.",
     .examples = {{"stoker doctor -- python3 train.py", "a PyTorch script as it is"},
                  {"stoker doctor --pid 4711", "a training that runs, from outside"},

@@ -48,22 +48,23 @@ static stk_status prepare_hook(stk__doctor_watch *w, stk_error *error)
 }
 
 /* Without it there is still the evidence from outside. */
+static void note_no_hook(stk__evidence *e, const char *why)
+{
+    e->hook_started = STK_NO;
+    snprintf(e->hook_note, sizeof e->hook_note, "%.*s", (int)sizeof e->hook_note - 1, why);
+}
+
 static void start_hook(stk__doctor_watch *w, stk__evidence *e)
 {
     stk_error error;
-    if (prepare_hook(w, &error) == STK_OK) return;
-    e->hook_started = STK_NO;
-    snprintf(e->hook_note, sizeof e->hook_note, "%s", error.message);
+    if (prepare_hook(w, &error) != STK_OK) note_no_hook(e, error.message);
 }
 
 static void read_hook(const stk__doctor_watch *w, stk__evidence *e)
 {
     stk_error error;
     if (!w->folder[0] || e->hook_started == STK_NO) return;
-    if (stk__hook_file_read(w->folder, e, &error) != STK_OK) {
-        e->hook_started = STK_NO;
-        snprintf(e->hook_note, sizeof e->hook_note, "%s", error.message);
-    }
+    if (stk__hook_file_read(w->folder, e, &error) != STK_OK) note_no_hook(e, error.message);
 }
 
 /* --- watching --------------------------------------------------------------------------------------------
@@ -97,8 +98,7 @@ static stk_status open_all(stk__doctor_watch *w, stk__evidence *e, stk_error *er
         w->pid = w->child.pid;
     } else {
         w->job = (int)syscall(SYS_pidfd_open, w->pid, 0); /* Linux 5.3 */
-        e->hook_started = STK_NO;
-        snprintf(e->hook_note, sizeof e->hook_note, "attached to a running process");
+        note_no_hook(e, "attached to a running process");
     }
     STK__TRY(stk__process_watch_open(&w->processes, NULL, w->pid, error));
     return stk_monitor_open(

@@ -64,6 +64,12 @@ void stk__finding_gain(stk__doctor_finding *f, double share, const char *what)
     snprintf(f->formula, sizeof f->formula, "1 / (1 - %.2f) - 1, %s", share, what);
 }
 
+void stk__finding_must(stk__doctor_finding *f)
+{
+    f->gain = INFINITY;
+    snprintf(f->formula, sizeof f->formula, "it has to run first");
+}
+
 void stk__finding_gain_unknown(stk__doctor_finding *f, const char *why)
 {
     f->gain = NAN;
@@ -151,15 +157,27 @@ static void insert(stk__diagnosis *d, const stk__doctor_finding *finding)
     if (finding->severity > d->worst) d->worst = finding->severity;
 }
 
-void stk__diagnose(const stk__evidence *evidence, stk__diagnosis *diagnosis)
+static void ask_all(const stk__doctor_rule *rules, stk__diagnosis *d)
 {
     stk__doctor_finding finding;
+    for (const stk__doctor_rule *rule = rules; rule->id; rule++) {
+        const stk__tristate answer = stk__doctor_ask(rule, &d->facts, &finding);
+        if (answer == STK_YES) insert(d, &finding);
+        if (answer == STK_UNSURE) d->unmeasured[d->unmeasured_count++] = rule;
+    }
+}
+
+void stk__diagnose(const stk__evidence *evidence, stk__diagnosis *diagnosis)
+{
     *diagnosis = (stk__diagnosis){.worst = STK_DOCTOR_OK};
     stk__doctor_facts_of(evidence, &diagnosis->facts);
-    for (int number = 0; number < stk__doctor_rule_count(); number++) {
-        const stk__doctor_rule *rule = stk__doctor_rule_at(number);
-        const stk__tristate answer = stk__doctor_ask(rule, &diagnosis->facts, &finding);
-        if (answer == STK_YES) insert(diagnosis, &finding);
-        if (answer == STK_UNSURE) diagnosis->unmeasured[diagnosis->unmeasured_count++] = rule;
-    }
+    for (size_t s = 0; s < sizeof subjects / sizeof subjects[0]; s++)
+        ask_all(subjects[s], diagnosis);
+}
+
+void stk__diagnose_facts(const stk__doctor_facts *facts, const stk__doctor_rule *rules,
+                         stk__diagnosis *diagnosis)
+{
+    *diagnosis = (stk__diagnosis){.worst = STK_DOCTOR_OK, .facts = *facts};
+    ask_all(rules, diagnosis);
 }

@@ -62,6 +62,7 @@ typedef struct stk__doctor_facts {
     const stk_gpu_summary *gpu;         /* that it trains on; NULL: none, or unknown */
     stk__tristate cuda;                 /* the command trains on a GPU */
     double steps;                       /* all; NAN */
+    const void *other; /* of rules that are not about a command: run_rules.h, settings_rules.h */
 } stk__doctor_facts;
 
 typedef struct stk__doctor_rule {
@@ -92,6 +93,9 @@ typedef struct stk__diagnosis {
 
 /* Large: not for a stack of a thread. */
 void stk__diagnose(const stk__evidence *evidence, stk__diagnosis *diagnosis);
+/* The same of facts that others made, by the rules of a table that ends with one without an id. */
+void stk__diagnose_facts(const stk__doctor_facts *facts, const stk__doctor_rule *rules,
+                         stk__diagnosis *diagnosis);
 
 const char *stk__doctor_severity_name(stk__doctor_severity severity); /* "warn" */
 

@@ -74,8 +74,12 @@ void stk__evidence_init(stk__evidence *evidence)
         .trainers = -1,
         .torch = unknown_torch,
         .machine = unknown_machine,
-        
-        .gpu = {.index = -1, .used = STK_UNSURE, .other_processes = -1, .other_memory_bytes = NAN, .link_share = NAN},
+
+        .gpu = {.index = -1,
+                .used = STK_UNSURE,
+                .other_processes = -1,
+                .other_memory_bytes = NAN,
+                .link_share = NAN},
     };
 }
 

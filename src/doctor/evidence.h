@@ -166,8 +166,8 @@ typedef struct stk__machine_evidence {
     double page_cache_share;       /* of the bytes that trainers and workers read, those that no disk read */
 } stk__machine_evidence;
 
-/* What the summary of the monitor does not have, of the GPU that the command uses (of several: the one that is
- * busy least). */
+/* What the summary of the monitor does not have, of the GPU that the command uses (of several: the one that
+ * is busy least). */
 typedef struct stk__gpu_evidence {
     int32_t index;           /* in gpus.gpus; -1: unknown */
     stk__tristate used;      /* a process of the command is on it */

@@ -33,6 +33,8 @@ void stk__finding_advises(stk__doctor_finding *f, const char *format, ...) STK__
 void stk__finding_number(stk__doctor_finding *f, const char *key, double value);
 /* The gain if so much of a step's time goes away, and nothing else is in the way: 1 / (1 - share) - 1. */
 void stk__finding_gain(stk__doctor_finding *f, double share, const char *what);
+/* The training has to work before anything else counts: ranked first. */
+void stk__finding_must(stk__doctor_finding *f);
 void stk__finding_gain_unknown(stk__doctor_finding *f, const char *why);
 
 /* How much of a step the wait for data could lose with enough workers; NAN: not known. */

@@ -127,7 +127,7 @@ static stk__tristate gpu_fault(const stk__doctor_facts *facts, stk__doctor_findi
         f, "look at the kernel's log (dmesg, Xid) and the power supply: the state was reported by the "
            "driver");
     stk__finding_number(f, "good_share", facts->gpu->good_share);
-    stk__finding_gain_unknown(f, "it has to work first");
+    stk__finding_must(f);
     return STK_YES;
 }
 
@@ -185,7 +185,7 @@ static stk__tristate out_of_memory(const stk__doctor_facts *facts, stk__doctor_f
     stk__finding_number(f, "out_of_memory", (double)t->out_of_memory);
     stk__finding_number(f, "peak_bytes", t->cuda_peak_bytes);
     stk__finding_number(f, "total_bytes", t->cuda_total_bytes);
-    stk__finding_gain_unknown(f, "it has to run first");
+    stk__finding_must(f);
     return STK_YES;
 }
 

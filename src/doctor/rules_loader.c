@@ -22,6 +22,9 @@ enum { USUAL_PREFETCH = 2 };
 #define COPY_SHARE 0.03
 /* Each worker was started more than once while it was watched. */
 #define STARTS_PER_WORKER 2.0
+/* Workers of a dead run that only sleep do not slow anything down. */
+#define ORPHAN_CPUS  0.05
+#define ORPHAN_BYTES 1e9
 /* The main thread has nothing else to do. */
 #define FULL_THREAD     0.9
 #define GPU_LOW_PERCENT 85.0
@@ -122,20 +125,12 @@ static double worker_run_delay(const stk__evidence *e)
     return count > 0 ? sum / count : NAN;
 }
 
-static int64_t worker_processes(const stk__evidence *e)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < e->process_count; i++)
-        count += e->processes[i].kind == STK_PROCESS_WORKER;
-    return count;
-}
-
 static stk__tristate workers_many(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
     const double cpus = facts->e->machine.cpus, delay = worker_run_delay(facts->e);
-    const int64_t workers = facts->loader && facts->loader->num_workers >= 0 ? facts->loader->num_workers
-                            : facts->e->process_count                        ? worker_processes(facts->e)
-                                                                             : -1;
+    const int64_t workers = facts->loader && facts->loader->num_workers >= 0
+                                ? facts->loader->num_workers
+                                : facts->e->machine.workers_at_once;
     if (workers < 0 || !(cpus > 0)) return STK_UNSURE;
     const bool delayed = delay >= RUN_DELAY;
     if ((double)workers <= cpus || !(delayed || (double)workers > WORKERS_PER_CPU * cpus)) return STK_NO;
@@ -202,9 +197,9 @@ static stk__tristate workers_not_persistent(const stk__doctor_facts *facts, stk_
 /* For a process without the hook. */
 static stk__tristate workers_restarted(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
-    const int64_t started = facts->e->machine.workers_started, alive = worker_processes(facts->e);
+    const int64_t started = facts->e->machine.workers_started, alive = facts->e->machine.workers_at_once;
     if (facts->loader) return STK_NO; /* that is workers_not_persistent */
-    if (started < 0) return STK_UNSURE;
+    if (started < 0 || alive < 0) return STK_UNSURE;
     if (!alive || (double)started < STARTS_PER_WORKER * (double)alive) return STK_NO;
     stk__finding_says(f, STK_DOCTOR_WARN, "%lld worker processes were started in %.0f s; %lld run at once",
                       (long long)started, facts->e->watched_s, (long long)alive);
@@ -281,23 +276,25 @@ static stk__tristate evaluation_loader(const stk__doctor_facts *facts, stk__doct
 static stk__tristate orphan_workers(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
     int64_t orphans = 0, first = -1;
-    double cpu = 0;
+    double cpu = 0, bytes = 0;
     if (!facts->e->process_count) return STK_UNSURE;
     for (int64_t i = 0; i < facts->e->process_count; i++) {
         const stk__process_evidence *p = &facts->e->processes[i];
         if (p->kind != STK_PROCESS_ORPHAN) continue;
         if (!orphans++) first = p->pid;
         cpu += isnan(p->cpu_share) ? 0 : p->cpu_share;
+        bytes += isnan(p->rss_bytes) ? 0 : p->rss_bytes;
     }
-    if (!orphans) return STK_NO;
+    if (cpu < ORPHAN_CPUS && bytes < ORPHAN_BYTES) return STK_NO;
     stk__finding_says(f, STK_DOCTOR_WARN,
                       "%lld loader workers have lost their training process (first: pid %lld); they use %.1f "
-                      "CPUs and keep their memory",
-                      (long long)orphans, (long long)first, cpu);
+                      "CPUs and %.1f GB",
+                      (long long)orphans, (long long)first, cpu, 1e-9 * bytes);
     stk__finding_advises(f, "end them (kill %lld …): processes of an earlier run, seen in /proc",
                          (long long)first);
     stk__finding_number(f, "orphans", (double)orphans);
     stk__finding_number(f, "orphan_cpus", cpu);
+    stk__finding_number(f, "orphan_bytes", bytes);
     stk__finding_gain_unknown(f, "depends on what else the CPUs have to do");
     return STK_YES;
 }
@@ -313,7 +310,8 @@ static stk__tristate one_cpu_bound(const stk__doctor_facts *facts, stk__doctor_f
         facts->gpu->util_mean_percent.known != STK_KNOWN)
         return STK_UNSURE;
     const double util = facts->gpu->util_mean_percent.value;
-    if (trainer->main_thread_share < FULL_THREAD || util >= GPU_LOW_PERCENT || worker_processes(facts->e) > 0)
+    if (trainer->main_thread_share < FULL_THREAD || util >= GPU_LOW_PERCENT ||
+        facts->e->machine.workers_at_once > 0)
         return STK_NO;
     stk__finding_says(
         f, STK_DOCTOR_WARN,

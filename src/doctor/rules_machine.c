@@ -68,7 +68,7 @@ static stk__tristate cpu_competition(const stk__doctor_facts *facts, stk__doctor
         100 * delay);
     stk__finding_number(f, "run_delay_share", delay);
     stk__finding_number(f, "cpu_share", full);
-    stk__finding_gain(f, fmin(delay, 0.5), "at most: if a CPU is free at once");
+    stk__finding_gain_unknown(f, "depends on which process takes the CPUs");
     return STK_YES;
 }
 
@@ -176,7 +176,7 @@ static stk__tristate command_died(const stk__doctor_facts *facts, stk__doctor_fi
                     "the status was read from the kernel"
                   : "read the last lines that it printed; the status was read from the kernel");
     stk__finding_number(f, "exit_status", status);
-    stk__finding_gain_unknown(f, "it has to run first");
+    stk__finding_must(f);
     return STK_YES;
 }
 

@@ -53,8 +53,7 @@ static void restarted_outside(made_evidence *m)
 {
     m->e.loader_count = 0;
     m->e.machine.workers_started = 12;
-    for (int i = 0; i < 4; i++)
-        made_process(m, STK_PROCESS_WORKER);
+    m->e.machine.workers_at_once = 4;
 }
 
 static void unpinned(made_evidence *m)
@@ -411,16 +410,16 @@ static const struct fault {
     {"compile_failed", compile_fails, STK_DOCTOR_WARN, NAN},
     {"compile_recompiles", recompiles, STK_DOCTOR_WARN, NAN},
     {"graph_breaks", breaks, STK_DOCTOR_INFO, NAN},
-    {"command_died", died, STK_DOCTOR_CRIT, NAN},
+    {"command_died", died, STK_DOCTOR_CRIT, INFINITY},
     {"threads_many", threads, STK_DOCTOR_INFO, NAN},
-    {"cpu_competition", competition, STK_DOCTOR_WARN, 1 / 0.65 - 1},
+    {"cpu_competition", competition, STK_DOCTOR_WARN, NAN},
     {"cpu_full", full_cpus, STK_DOCTOR_WARN, 1 / 0.7 - 1},
     {"quota_throttled", quota, STK_DOCTOR_CRIT, 1},
     {"memory_near_limit", memory, STK_DOCTOR_WARN, NAN},
     {"swapping", swap, STK_DOCTOR_CRIT, NAN},
     {"io_pressure", storage_pressure, STK_DOCTOR_INFO, NAN},
-    {"out_of_memory", no_memory, STK_DOCTOR_CRIT, NAN},
-    {"gpu_fault", lost, STK_DOCTOR_CRIT, NAN},
+    {"out_of_memory", no_memory, STK_DOCTOR_CRIT, INFINITY},
+    {"gpu_fault", lost, STK_DOCTOR_CRIT, INFINITY},
     {"thermal_throttling", hot, STK_DOCTOR_CRIT, NAN},
     {"power_throttling", power, STK_DOCTOR_INFO, NAN},
     {"link_degraded", narrow_link, STK_DOCTOR_WARN, 1 / (1 - 0.0075) - 1},
@@ -460,7 +459,9 @@ static void check_fault(const stk__doctor_rule *rule)
     if (ask(rule, &m, &f) != STK_YES) fail_msg("%s does not fire", rule->id);
     if (f.severity != fault->severity)
         fail_msg("%s: severity %s", rule->id, stk__doctor_severity_name(f.severity));
-    if (isnan(fault->gain) ? !isnan(f.gain) : !(fabs(f.gain - fault->gain) < 0.005))
+    if (isinf(fault->gain)   ? !isinf(f.gain)
+        : isnan(fault->gain) ? !isnan(f.gain)
+                             : !(fabs(f.gain - fault->gain) < 0.005))
         fail_msg("%s: gain %.4f, expected %.4f", rule->id, f.gain, fault->gain);
     if (!f.evidence[0] || !f.advice[0] || !f.formula[0] || !f.numbers[0].key)
         fail_msg("%s: something is not filled in", rule->id);
