@@ -206,7 +206,7 @@ def patch(torch):
     loader.patch(torch)
     work.patch(torch)
     tensor.patch(torch)
-    module = torch.optim.optimizer
+    module = sys.modules["torch.optim.optimizer"]  # torch.optim deletes the name
     module.register_optimizer_step_pre_hook(before_step)
     module.register_optimizer_step_post_hook(after_step)
     wrap.Noticed(module.Optimizer, "__init__", optimizer_made)

@@ -4,6 +4,7 @@ import functools
 import os
 import sys
 import threading
+import types
 
 from stoker_hook import record
 
@@ -41,9 +42,8 @@ def hide_all(module):
     for value in list(vars(module).values()):
         members = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
         for member in members:
-            code = getattr(member, "__code__", None)
-            if code is not None and code.co_filename.startswith(_own):
-                hide(code)
+            if isinstance(member, types.FunctionType) and member.__code__.co_filename.startswith(_own):
+                hide(member.__code__)
 
 
 def is_inside(code):
