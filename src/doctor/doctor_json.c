@@ -82,15 +82,6 @@ static json_t *finding_json(const stk__doctor_finding *f)
     return close_object(&o);
 }
 
-static json_t *findings_json(const stk__diagnosis *d)
-{
-    json_t *list = json_array();
-    bool whole = list != NULL;
-    for (int i = 0; i < d->count; i++)
-        whole = append(list, finding_json(&d->findings[i])) && whole;
-    return close_list(list, whole);
-}
-
 static json_t *unmeasured_json(const stk__diagnosis *d)
 {
     json_t *list = json_array();
@@ -116,6 +107,79 @@ static json_t *stall_json(const stk__stall_split *split)
         whole = append(list, close_object(&o)) && whole;
     }
     return close_list(list, whole);
+}
+
+static json_t *loader_json(const stk__loader_evidence *l)
+{
+    object o = open_object();
+    put_text(&o, "site", l->site);
+    put_text(&o, "dataset", l->dataset);
+    put(&o, "training", tristate_json(l->training));
+    put_count(&o, "num_workers", l->num_workers);
+    put_count(&o, "batch_size", l->batch_size);
+    put_count(&o, "prefetch_factor", l->prefetch_factor);
+    put(&o, "persistent_workers", tristate_json(l->persistent_workers));
+    put(&o, "pin_memory", tristate_json(l->pin_memory));
+    put_count(&o, "epochs", l->epochs);
+    put_count(&o, "batches", l->batches);
+    put_number(&o, "wait_s", l->wait_s);
+    put_number(&o, "first_wait_s", l->first_wait_s);
+    put_number(&o, "wait_max_s", l->wait_max_s);
+    put_number(&o, "worker_max_share", l->worker_max_share);
+    return close_object(&o);
+}
+
+static json_t *work_json(const stk__work_evidence *w)
+{
+    static const char *const kinds[] = {"read", "decode", "transform", "collate", "dataset_code"};
+    object o = open_object();
+    put_text(&o, "name", w->name);
+    put(&o, "kind", json_string(kinds[w->kind]));
+    put_count(&o, "calls", (int64_t)w->count);
+    put_number(&o, "total_s", w->total_s);
+    put_number(&o, "max_s", w->max_s);
+    put_number(&o, "cpu_s", w->cpu_s);
+    return close_object(&o);
+}
+
+static json_t *site_json(const stk__site_evidence *site)
+{
+    object o = open_object();
+    put_text(&o, "call", site->call);
+    put_text(&o, "site", site->site);
+    put_count(&o, "calls", (int64_t)site->count);
+    put_count(&o, "steps", (int64_t)site->steps);
+    put_count(&o, "on_device", (int64_t)site->on_device);
+    put_count(&o, "bytes", (int64_t)site->bytes);
+    put_number(&o, "total_s", site->total_s);
+    return close_object(&o);
+}
+
+#define LIST_OF(count, row_json, rows)                                                                       \
+    json_t *list = json_array();                                                                             \
+    bool whole = list != NULL;                                                                               \
+    for (int64_t i = 0; i < (count); i++)                                                                    \
+        whole = append(list, row_json(&(rows)[i])) && whole;                                                 \
+    return close_list(list, whole)
+
+static json_t *loaders_json(const stk__evidence *e)
+{
+    LIST_OF(e->loader_count, loader_json, e->loaders);
+}
+
+static json_t *works_json(const stk__evidence *e)
+{
+    LIST_OF(e->work_count, work_json, e->work);
+}
+
+static json_t *sites_json(const stk__evidence *e)
+{
+    LIST_OF(e->site_count, site_json, e->sites);
+}
+
+static json_t *findings_json(const stk__diagnosis *d)
+{
+    LIST_OF(d->count, finding_json, d->findings);
 }
 
 static json_t *hook_json(const stk__evidence *e)
@@ -180,6 +244,9 @@ json_t *stk__diagnosis_json(const stk__diagnosis *d)
     put(&o, "findings", findings_json(d));
     put(&o, "stall", stall_json(split));
     put(&o, "unmeasured", unmeasured_json(d));
+    put(&o, "loaders", loaders_json(e));
+    put(&o, "work", works_json(e));
+    put(&o, "sites", sites_json(e));
     put(&o, "hook", hook_json(e));
     put(&o, "machine", machine_json(&e->machine));
     put(&o, "gpus", gpus_json(e));

@@ -37,6 +37,15 @@ void stk__finding_gain(stk__doctor_finding *f, double share, const char *what);
 void stk__finding_must(stk__doctor_finding *f);
 void stk__finding_gain_unknown(stk__doctor_finding *f, const char *why);
 
+/* The training process was ready to run and had no CPU: the most of several; NAN: unknown. */
+static inline double stk__trainer_run_delay(const stk__evidence *e)
+{
+    double most = NAN;
+    for (int64_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].kind == STK_PROCESS_TRAINER) most = fmax(most, e->processes[i].run_delay_share);
+    return most;
+}
+
 /* How much of a step the wait for data could lose with enough workers; NAN: not known. */
 static inline double stk__wait_to_save(const stk__doctor_facts *facts)
 {

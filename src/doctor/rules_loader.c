@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A batch from a worker costs about as much: pickling, shared memory, a wake-up. Shorter waits do not get
- * shorter by workers. */
+/* A batch from a worker costs about as much: pickling, shared memory, a wake-up; more where processes wait
+ * for a CPU. Shorter waits do not get shorter by workers. */
 #define WORKER_COST_S 0.002
 /* Processes that share a CPU twice over mostly wait for each other. */
 #define WORKERS_PER_CPU 2.0
@@ -15,7 +15,8 @@
 #define RUN_DELAY 0.10
 /* A worker busy for more than this has nothing to prefetch with. */
 #define BUSY_WORKER 0.8
-enum { USUAL_PREFETCH = 2 };
+/* In shorter epochs the first batches are most of them, and nothing is prefetched for these. */
+enum { USUAL_PREFETCH = 2, LONG_EPOCH = 20 };
 /* A copy from pinned memory runs about twice as fast, as it needs no copy into a buffer of the driver. */
 #define PINNED_SAVES 0.5
 /* Share of the step from which a copy is worth an edit. */
@@ -52,6 +53,12 @@ static void name_largest(const stk__doctor_facts *facts, char *text, size_t size
                  1e3 * largest->total_s / (double)largest->count);
 }
 
+static double worker_cost_s(const stk__doctor_facts *facts)
+{
+    const double delay = stk__trainer_run_delay(facts->e);
+    return WORKER_COST_S / (1 - (isnan(delay) ? 0 : fmin(0.9, delay)));
+}
+
 static bool is_knowable(const stk__doctor_facts *facts)
 {
     return facts->judged && facts->loader && facts->loader->num_workers >= 0;
@@ -63,7 +70,8 @@ static stk__tristate workers_zero(const stk__doctor_facts *facts, stk__doctor_fi
     if (!is_knowable(facts)) return STK_UNSURE;
     const double wait = facts->split.wait, saved = stk__wait_to_save(facts);
     const stk__doctor_severity severity = stk__severity_of_share(isnan(saved) ? wait : saved);
-    if (facts->loader->num_workers || !severity || wait_per_batch_s(facts) < WORKER_COST_S) return STK_NO;
+    if (facts->loader->num_workers || !severity || wait_per_batch_s(facts) < worker_cost_s(facts))
+        return STK_NO;
     name_largest(facts, largest, sizeof largest);
     stk__finding_says(f, severity,
                       "num_workers=0 (%s): the training loop itself loads each batch, %.1f ms, %.0f %% of a "
@@ -96,9 +104,9 @@ static stk__tristate workers_few(const stk__doctor_facts *facts, stk__doctor_fin
     stk__finding_says(
         f, severity,
         "%lld workers (%s) are busy %.0f %% of the time, and the step waits %.0f %% of its time "
-        "for them; %.0f %% of all CPUs are in use",
+        "for them; the command uses %.0f %% of the CPUs",
         (long long)facts->loader->num_workers, facts->loader->site, 100 * facts->split.worker_busy,
-        100 * facts->split.wait, 100 * facts->e->machine.cpu_share);
+        100 * facts->split.wait, 100 * facts->split.command_cpu);
     stk__finding_advises(f,
                          "num_workers=%lld: %.2f s of loading per second of training, measured, need so "
                          "many",
@@ -107,7 +115,7 @@ static stk__tristate workers_few(const stk__doctor_facts *facts, stk__doctor_fin
     stk__finding_number(f, "workers_needed", (double)facts->split.workers);
     stk__finding_number(f, "wait_share", facts->split.wait);
     stk__finding_number(f, "worker_busy_share", facts->split.worker_busy);
-    stk__finding_number(f, "cpu_share", facts->e->machine.cpu_share);
+    stk__finding_number(f, "command_cpu_share", facts->split.command_cpu);
     stk__finding_gain(f, share, "the wait that more workers can take over");
     return STK_YES;
 }
@@ -155,7 +163,8 @@ static stk__tristate prefetch_low(const stk__doctor_facts *facts, stk__doctor_fi
     const stk__loader_evidence *l = facts->loader;
     const double start = facts->split.share[STK_SPLIT_WORKER_START], burst = facts->split.wait - start;
     if (l->num_workers == 0 || l->prefetch_factor > USUAL_PREFETCH || l->prefetch_factor < 0 ||
-        burst < STK_SHARE_INFO || facts->split.worker_busy > BUSY_WORKER)
+        l->batches < LONG_EPOCH * l->epochs || burst < STK_SHARE_INFO ||
+        facts->split.worker_busy > BUSY_WORKER)
         return STK_NO;
     stk__finding_says(
         f, stk__severity_of_share(burst),

@@ -6,6 +6,8 @@
 #define THROTTLED 0.05
 /* All CPUs are in use; the rest is noise of the measurement. */
 #define FULL_CPUS 0.95
+/* If others fill them, less work in this command does not help. */
+#define OWN_CPUS 0.7
 /* Runnable without a CPU: at a tenth threads compete. */
 #define RUN_DELAY 0.10
 /* Above this the kernel begins to reclaim, and a worker more may be killed. */
@@ -23,18 +25,10 @@ static const stk__machine_evidence *machine_of(const stk__doctor_facts *facts)
     return &facts->e->machine;
 }
 
-static double trainer_run_delay(const stk__evidence *e)
-{
-    double most = NAN;
-    for (int64_t i = 0; i < e->process_count; i++)
-        if (e->processes[i].kind == STK_PROCESS_TRAINER) most = fmax(most, e->processes[i].run_delay_share);
-    return most;
-}
-
 static stk__tristate threads_many(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
     const int64_t threads = facts->e->torch.threads;
-    const double cpus = machine_of(facts)->cpus, delay = trainer_run_delay(facts->e);
+    const double cpus = machine_of(facts)->cpus, delay = stk__trainer_run_delay(facts->e);
     if (threads < 0 || !(cpus > 0)) return STK_UNSURE;
     if ((double)threads <= THREADS_PER_CPU * cpus) return STK_NO;
     stk__finding_says(f, delay >= RUN_DELAY ? STK_DOCTOR_WARN : STK_DOCTOR_INFO,
@@ -55,7 +49,7 @@ static stk__tristate threads_many(const stk__doctor_facts *facts, stk__doctor_fi
 
 static stk__tristate cpu_competition(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
-    const double delay = trainer_run_delay(facts->e), full = machine_of(facts)->cpu_share;
+    const double delay = stk__trainer_run_delay(facts->e), full = machine_of(facts)->cpu_share;
     if (isnan(delay)) return STK_UNSURE;
     if (delay < RUN_DELAY) return STK_NO;
     stk__finding_says(f, delay >= STK_SHARE_CRIT ? STK_DOCTOR_WARN : STK_DOCTOR_INFO,
@@ -74,17 +68,18 @@ static stk__tristate cpu_competition(const stk__doctor_facts *facts, stk__doctor
 
 static stk__tristate cpu_full(const stk__doctor_facts *facts, stk__doctor_finding *f)
 {
-    const double full = machine_of(facts)->cpu_share;
-    if (isnan(full) || !facts->judged) return STK_UNSURE;
-    if (full < FULL_CPUS || facts->split.wait < STK_SHARE_WARN) return STK_NO;
-    stk__finding_says(
-        f, STK_DOCTOR_WARN,
-        "all %.3g CPUs are in use (%.0f %%) and the step waits %.0f %% of its time for data: more "
-        "workers cannot help",
-        machine_of(facts)->cpus, 100 * full, 100 * facts->split.wait);
+    const double full = machine_of(facts)->cpu_share, own = facts->split.command_cpu;
+    if (isnan(full) || isnan(own) || !facts->judged) return STK_UNSURE;
+    if (full < FULL_CPUS || own < OWN_CPUS || facts->split.wait < STK_SHARE_WARN) return STK_NO;
+    stk__finding_says(f, STK_DOCTOR_WARN,
+                      "all %.3g CPUs are in use (%.0f %%, %.0f %% by this command) and the step waits %.0f "
+                      "%% of its time for data: more "
+                      "workers cannot help",
+                      machine_of(facts)->cpus, 100 * full, 100 * own, 100 * facts->split.wait);
     stk__finding_advises(f, "less CPU work per sample: smaller stored images, transforms on the GPU, or "
                             "stoker.Augment; the CPUs were measured full");
     stk__finding_number(f, "cpu_share", full);
+    stk__finding_number(f, "command_cpu_share", own);
     stk__finding_number(f, "wait_share", facts->split.wait);
     stk__finding_gain(f, facts->split.wait, "at most: if loading needs no CPU");
     return STK_YES;

@@ -55,7 +55,8 @@ static void read_stall(const json_t *run, stk__stall_split *split)
 void stk__run_doctor_facts(const stk__run_facts *run, stk__evidence *evidence, stk__doctor_facts *facts)
 {
     const double steps = stk__run_facts_number(run, STK_RUN_KEY_STEPS_RUN);
-    stk__stall_split split = {.work = NAN, .worker_busy = NAN, .least_wait = NAN, .workers = -1};
+    stk__stall_split split = {
+        .command_cpu = NAN, .work = NAN, .worker_busy = NAN, .least_wait = NAN, .workers = -1};
     snprintf(evidence->command, sizeof evidence->command, "%.200s", run->folder);
     evidence->watched_s = stk__run_facts_number(run, STK_RUN_KEY_WALL_S);
     *facts = (stk__doctor_facts){.e = evidence, .cuda = STK_UNSURE, .steps = steps, .other = run};

@@ -114,7 +114,7 @@ static stk__tristate item_loop(const stk__doctor_facts *facts, stk__doctor_findi
         1e3 * site->total_s / facts->steps);
     stk__finding_number(f, "calls_per_step", (double)site->count / facts->steps);
     stk__finding_number(f, "share", share);
-    stk__finding_gain(f, share, "if the loop takes no time");
+    stk__finding_gain(f, share, "at least: the loop around the calls is not measured");
     return STK_YES;
 }
 
@@ -147,8 +147,8 @@ static stk__tristate evaluation_often(const stk__doctor_facts *facts, stk__docto
     const double share = facts->split.share[STK_SPLIT_EVALUATION];
     if (share < EVALUATION_SHARE) return STK_NO;
     stk__finding_says(f, share >= STK_SHARE_CRIT ? STK_DOCTOR_CRIT : STK_DOCTOR_WARN,
-                      "evaluation takes %.0f %% of the time; there were %llu in %.0f steps", 100 * share,
-                      (unsigned long long)facts->e->torch.evaluations, facts->steps);
+                      "evaluation takes %.0f %% of the time: %.3g ms for each of %.0f training steps",
+                      100 * share, 1e3 * share * facts->split.step_s, facts->steps);
     stk__finding_advises(f, "evaluate a fifth as often, or on fewer samples: %.0f %% of the time is measured",
                          100 * share);
     stk__finding_number(f, "evaluation_share", share);

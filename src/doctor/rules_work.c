@@ -8,7 +8,8 @@
 
 /* State D in so many looks: storage is slow, not the code. */
 #define DISK_WAIT 0.2
-/* One call so many times as long as the mean, and long enough to be seen. */
+/* One call so many times as long as the mean, and longer than the scheduler may stop a process. */
+#define GIANT_S     0.5
 #define GIANT_TIMES 20.0
 #define GIANT_SHARE 0.02
 enum { GIANT_CALLS = 20, NAMED_WORK = 3 };
@@ -24,15 +25,18 @@ static double remaining(const stk__doctor_facts *facts, stk__split_part part)
     return s->share[part] * s->least_wait / s->wait;
 }
 
-/* "RandomRotation 12.1 ms, ColorJitter 8 ms a call (sum 20.1 ms a sample)": the largest ones of a kind. */
-static double name_work(const stk__evidence *e, stk__work_kind kind, char *text, size_t size)
+/* "RandomRotation 12.1 ms, ColorJitter 8 ms": the largest ones of a kind. Returns the sum of all of them. */
+static stk__work_evidence name_work(const stk__evidence *e, stk__work_kind kind, char *text, size_t size)
 {
     bool used[256] = {false};
-    double total_s = 0;
+    stk__work_evidence sum = {.kind = kind};
     size_t length = 0;
     text[0] = 0;
     for (int64_t i = 0; i < e->work_count; i++)
-        if (e->work[i].kind == kind) total_s += e->work[i].total_s;
+        if (e->work[i].kind == kind) {
+            sum.total_s += e->work[i].total_s;
+            sum.cpu_s += e->work[i].cpu_s;
+        }
     for (int n = 0; n < NAMED_WORK; n++) {
         int64_t best = -1;
         for (int64_t i = 0; i < e->work_count && i < 256; i++)
@@ -45,7 +49,7 @@ static double name_work(const stk__evidence *e, stk__work_kind kind, char *text,
             (size_t)snprintf(text + length, size - length, "%s%s %.3g ms", n ? ", " : "", e->work[best].name,
                              1e3 * e->work[best].total_s / (double)e->work[best].count);
     }
-    return total_s;
+    return sum;
 }
 
 /* All heavy parts are said alike; false: it is below the bounds. */
@@ -57,13 +61,17 @@ static stk__tristate heavy(const stk__doctor_facts *facts, stk__doctor_finding *
     if (isnan(share)) return STK_UNSURE;
     const stk__doctor_severity severity = stk__severity_of_share(share);
     if (severity < STK_DOCTOR_WARN) return STK_NO;
-    const double total_s = name_work(facts->e, kind, names, sizeof names);
-    const double batches = fmax(1, (double)facts->loader->batches);
-    stk__finding_says(f, severity, "%.1f ms per batch, and %.0f %% of a step waits for it: %s a call",
-                      1e3 * total_s / batches, 100 * share, names);
-    stk__finding_advises(f, advice, 1e3 * total_s / batches);
+    const stk__work_evidence sum = name_work(facts->e, kind, names, sizeof names);
+    const double batches = fmax(1, (double)facts->loader->batches), ms = 1e3 * sum.total_s / batches;
+    stk__finding_says(
+        f, severity,
+        "%.1f ms per batch, and %.0f %% of a step waits for it: %s a call (CPU time: %.0f %% of "
+        "that)",
+        ms, 100 * share, names, 100 * sum.cpu_s / sum.total_s);
+    stk__finding_advises(f, advice, ms);
     stk__finding_number(f, "wait_share", share);
-    stk__finding_number(f, "ms_per_batch", 1e3 * total_s / batches);
+    stk__finding_number(f, "ms_per_batch", ms);
+    stk__finding_number(f, "cpu_time_share", sum.cpu_s / sum.total_s);
     stk__finding_gain(f, share, "if this work no longer takes time");
     return STK_YES;
 }
@@ -171,7 +179,8 @@ static stk__tristate giant_sample(const stk__doctor_facts *facts, stk__doctor_fi
     for (int64_t i = 0; i < facts->e->work_count; i++) {
         const stk__work_evidence *w = &facts->e->work[i];
         const double mean_s = w->count >= GIANT_CALLS ? w->total_s / (double)w->count : INFINITY;
-        if (w->max_s >= GIANT_TIMES * mean_s && (!giant || w->max_s > giant->max_s)) giant = w;
+        if (w->max_s >= GIANT_S && w->max_s >= GIANT_TIMES * mean_s && (!giant || w->max_s > giant->max_s))
+            giant = w;
     }
     const double share = facts->loader->wait_max_s / (facts->split.wall_s);
     if (!giant || share < GIANT_SHARE || facts->loader->wait_max_s < giant->max_s / 2) return STK_NO;

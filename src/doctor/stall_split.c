@@ -3,9 +3,9 @@
  * The data wait is divided further by what the workers did:
  *
  *   w = seconds of loading per second of the steps, C = 1 - wait: the rest of a step, u = share of all CPUs
- *   in use. With m workers a step cannot be shorter than max(C, u, w / m) of what it is now (C: the rest has
- *   to be done, u: so have all CPU seconds). What more workers would save is "too few workers", what is left
- *   is the work itself: read, decode, transforms, collate, dataset code.
+ *   that the command uses. With m workers a step cannot be shorter than max(C, u, w / m) of what it is now
+ * (C: the rest has to be done, u: so have all CPU seconds). What more workers would save is "too few
+ * workers", what is left is the work itself: read, decode, transforms, collate, dataset code.
  *
  * Pure functions. */
 #include "doctor/stall_split.h"
@@ -21,6 +21,8 @@ enum { SPARE_STEPS = 5 };
 #define CPU_WORK        0.5
 #define WORKERS_PER_CPU 1.0
 #define WAITERS_PER_CPU 4.0
+/* Less busy than this the slowest worker does not hold the step back either. */
+#define BUSY_WORKER 0.8
 /* Noise: no two workers are busy for exactly as long. */
 #define LEAST_IMBALANCE 1.2
 
@@ -77,14 +79,27 @@ static work_rate measure_work(const stk__evidence *e, const stk__stall_split *sp
     return rate;
 }
 
+/* Of all usable CPUs; others' processes may come and go. NAN: unknown. */
+static double command_cpu(const stk__evidence *e)
+{
+    double cpu = NAN;
+    for (int64_t i = 0; i < e->process_count; i++) {
+        const stk__process_evidence *p = &e->processes[i];
+        const double alive = p->seen_s >= 0 && e->watched_s > 0 ? fmin(1, p->seen_s / e->watched_s) : 1;
+        if (p->kind == STK_PROCESS_ORPHAN || isnan(p->cpu_share)) continue;
+        cpu = (isnan(cpu) ? 0 : cpu) + p->cpu_share * alive / e->machine.cpus;
+    }
+    return fmin(1, cpu);
+}
+
 /* least_wait and workers, where the number of CPUs and their load are known. */
 static void measure_more_workers(const stk__evidence *e, const work_rate *rate, stk__stall_split *split)
 {
     const stk__machine_evidence *m = &e->machine;
     const double per_cpu = rate->cpu_share < CPU_WORK ? WAITERS_PER_CPU : WORKERS_PER_CPU;
-    if (!(rate->all > 0) || !(m->cpus > 0) || isnan(m->cpu_share)) return;
+    if (!(rate->all > 0) || !(m->cpus > 0) || isnan(split->command_cpu)) return;
     const double rest = 1 - split->wait, most = fmax(1, floor(per_cpu * m->cpus)),
-                 least = fmin(1, fmax(fmax(rest, m->cpu_share), rate->all / most));
+                 least = fmin(1, fmax(fmax(rest, split->command_cpu), rate->all / most));
     split->least_wait = least - rest;
     split->workers = (int64_t)fmin(most, ceil(rate->all / least));
 }
@@ -117,7 +132,8 @@ static void divide_among_workers(stk__stall_split *split, const stk__loader_evid
 {
     double *left = &split->share[STK_SPLIT_WAIT];
     split->worker_busy = rate->all > 0 ? fmin(1, rate->all / (double)loader->num_workers) : NAN;
-    if (loader->worker_max_share >= LEAST_IMBALANCE)
+    if (loader->worker_max_share >= LEAST_IMBALANCE &&
+        split->worker_busy * loader->worker_max_share >= BUSY_WORKER)
         take(split, STK_SPLIT_IMBALANCE, 1 - 1 / loader->worker_max_share);
     if (!isnan(split->least_wait) && split->workers > loader->num_workers)
         take(split, STK_SPLIT_FEW_WORKERS, split->wait - split->least_wait);
@@ -158,7 +174,8 @@ void stk__stall_split_of(const stk__evidence *evidence, stk__stall_split *split)
                                                             [STK_CAUSE_LOGGING] = STK_SPLIT_LOGGING,
                                                             [STK_CAUSE_OTHER] = STK_SPLIT_OTHER};
     double wall_ns = 0, known_ns = 0, cause_ns[STK_SPLIT_PARTS] = {0};
-    *split = (stk__stall_split){.work = NAN, .worker_busy = NAN, .least_wait = NAN, .workers = -1};
+    *split = (stk__stall_split){
+        .command_cpu = NAN, .work = NAN, .worker_busy = NAN, .least_wait = NAN, .workers = -1};
     for (int64_t i = evidence->step_count > SPARE_STEPS; i < evidence->step_count; i++) {
         const stk__step_record *step = &evidence->steps[i];
         if (step->end_ns <= step->begin_ns) continue;
@@ -177,5 +194,6 @@ void stk__stall_split_of(const stk__evidence *evidence, stk__stall_split *split)
     split->wall_s = wall_ns * 1e-9;
     split->step_s = split->wall_s / (double)split->steps;
     split->wait = split->share[STK_SPLIT_WAIT];
+    split->command_cpu = command_cpu(evidence);
     divide_wait(evidence, split);
 }

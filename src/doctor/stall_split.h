@@ -41,6 +41,7 @@ typedef struct stk__stall_split {
     double wait;                   /* share of all parts of the data wait */
 
     /* What the division of the data wait rests on; NAN: unknown. */
+    double command_cpu; /* share of all usable CPUs that the command uses */
     double work;        /* seconds of loading per second of the steps, over all workers */
     double worker_busy; /* share of its time that a worker works, as far as measured */
     double least_wait;  /* what is left of `wait` with as many workers as the CPUs can feed */

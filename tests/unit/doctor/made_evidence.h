@@ -69,7 +69,8 @@ static inline stk__process_evidence *made_process(made_evidence *m, stk__process
     stk__process_evidence *p = &m->processes[m->e.process_count++];
     *p = (stk__process_evidence){.pid = 100 + (int32_t)m->e.process_count,
                                  .kind = kind,
-                                 .cpu_share = 0.5,
+                                 .seen_s = 10,
+                                 .cpu_share = 3.2,
                                  .run_delay_share = 0.01,
                                  .disk_wait_share = 0,
                                  .main_thread_share = 0.5};

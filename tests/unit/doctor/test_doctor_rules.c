@@ -39,6 +39,7 @@ static void bursts(made_evidence *m)
 {
     made_cause(m, STK_CAUSE_WAIT, 20);
     m->loaders[0].wait_max_s = 0.4;
+    m->loaders[0].epochs = 1;
 }
 
 static void restarted(made_evidence *m)
@@ -91,7 +92,7 @@ static void heavy(made_evidence *m, stk__work_kind kind)
 {
     m->loaders[0].num_workers = 4;
     m->e.work_count = 0;
-    m->e.machine.cpu_share = 1;
+    m->processes[0].cpu_share = 8;
     made_cause(m, STK_CAUSE_WAIT, 40);
     made_work(m, kind, "work of this kind", 4);
 }
@@ -125,6 +126,7 @@ static void uneven_workers(made_evidence *m)
 {
     made_cause(m, STK_CAUSE_WAIT, 30);
     m->loaders[0].worker_max_share = 1.5;
+    made_work(m, STK_WORK_DECODE, "PIL.Image.load", 1);
 }
 
 static void giant(made_evidence *m)
@@ -279,6 +281,7 @@ static void full_cpus(made_evidence *m)
 {
     made_cause(m, STK_CAUSE_WAIT, 30);
     m->e.machine.cpu_share = 0.99;
+    m->processes[0].cpu_share = 7;
 }
 
 static void quota(made_evidence *m)

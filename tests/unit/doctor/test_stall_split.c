@@ -89,7 +89,7 @@ static void too_few_workers(void **state)
     check_share(&split, STK_SPLIT_FEW_WORKERS, 0.5);
     check_share(&split, STK_SPLIT_TRANSFORM, 0);
 
-    m.e.machine.cpu_share = 0.9; /* then a step cannot be shorter than 0.9 */
+    m.processes[0].cpu_share = 0.9 * 8; /* then a step cannot be shorter than 0.9 */
     stk__stall_split_of(&m.e, &split);
     assert_int_equal(split.workers, 3);
     check_share(&split, STK_SPLIT_FEW_WORKERS, 0.1);
@@ -104,7 +104,8 @@ static void one_slow_worker(void **state)
     made_healthy_cpu(&m);
     made_cause(&m, STK_CAUSE_WAIT, 30);
     m.loaders[0].worker_max_share = 1.25;
-    m.e.machine.cpu_share = NAN;
+    made_work(&m, STK_WORK_DECODE, "PIL.Image.load", 1.5); /* 3 s of 4 workers: one of them is busy 94 % */
+    m.e.process_count = 0;
     stk__stall_split_of(&m.e, &split);
     check_share(&split, STK_SPLIT_IMBALANCE, 0.2);
 }
@@ -157,7 +158,7 @@ static void sum_is_whole(void **state)
         m.loaders[0].worker_max_share = rand() % 4 ? 1 + (rand() % 100) * 0.05 : NAN;
         m.loaders[0].epochs = rand() % 5;
         m.loaders[0].first_wait_s = (rand() % 100) * 0.1;
-        m.e.machine.cpu_share = rand() % 4 ? (rand() % 101) * 0.01 : NAN;
+        m.processes[0].cpu_share = rand() % 4 ? (rand() % 101) * 0.01 : NAN;
         m.e.machine.cpus = rand() % 4 ? rand() % 16 + 0.5 : NAN;
         m.e.loader_count = rand() % 5 != 0;
         m.e.step_count = 1 + rand() % MADE_STEPS;
