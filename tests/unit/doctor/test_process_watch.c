@@ -311,6 +311,25 @@ static void a_zombie_has_ended(void **state)
     assert_int_equal(evidence.process_count, 1);
 }
 
+/* Linux lists the children of each thread; those of other threads are found among all processes. */
+static void workers_that_another_thread_forks(void **state)
+{
+    (void)state;
+    put_children(SHELL, "1000200 ");
+    proc_put_process(&space, shell_of());
+    proc_put_process(&space, trainer_of(1));
+    open_watch();
+    look(1);
+    proc_put_process(&space, worker_of(WORKER, 1.5, 0.5));
+    look(2);
+    report();
+    assert_int_equal(evidence.process_count, 2);
+    look(3.5);
+    report();
+    assert_int_equal(find(WORKER)->kind, STK_PROCESS_WORKER);
+    assert_int_equal(evidence.machine.workers_started, 1);
+}
+
 /* Of a training that was killed before this one began. */
 static void workers_that_were_left_behind(void **state)
 {
@@ -321,6 +340,8 @@ static void workers_that_were_left_behind(void **state)
     proc_put_process(&space, stray);
     open_watch();
     look(1);
+    report();
+    assert_int_equal(evidence.process_count, 1); /* it may end by itself */
     look(9);
     report();
     assert_int_equal(find(WORKER)->kind, STK_PROCESS_ORPHAN);
@@ -474,6 +495,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(processes_of_another_user, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zombie_has_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(workers_that_another_thread_forks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(workers_that_were_left_behind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exec_after_fork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hundreds_of_processes, set_up, tear_down),
