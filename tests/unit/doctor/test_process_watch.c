@@ -4,7 +4,6 @@
 #include "doctor/process_watch.h"
 
 #include "core/clock.h"
-#include "doctor/process_facts.h"
 #include "support/fail_alloc.h"
 #include "support/made_up_proc.h"
 
@@ -405,57 +404,6 @@ static void hundreds_of_processes(void **state)
     assert_int_equal(evidence.machine.workers_at_once, 300);
 }
 
-static void expect_command(const char *line, size_t size, const char *expected)
-{
-    char command[STK_DOCTOR_TEXT];
-    stk__process_command(line, size, command);
-    assert_string_equal(command, expected);
-}
-
-static void command_lines_are_shortened(void **state)
-{
-    (void)state;
-    char line[300];
-    expect_command("/a/b/python3\0-m\0x/train\0", 24, "python3 -m x/train");
-    expect_command("a\nb\0\0c", 6, "a b  c");
-    expect_command("", 0, "");
-    expect_command("\0\0", 2, "");
-    expect_command("\xff"
-                   "a\0",
-                   3, "?a");
-    memset(line, 'x', sizeof line);
-    memcpy(line + STK_DOCTOR_TEXT - 2, "\xc3\xa4", 2); /* a letter across the end */
-    char expected[STK_DOCTOR_TEXT];
-    memset(expected, 'x', sizeof expected);
-    memcpy(expected + STK_DOCTOR_TEXT - 2, "?", 2);
-    expect_command(line, sizeof line, expected);
-}
-
-static void libraries_across_two_pieces(void **state)
-{
-    (void)state;
-    enum { PIECE = 128 * 1024 };
-    char *maps = test_malloc(PIECE + 4096);
-    put_children(SHELL, "1000200 ");
-    proc_put_process(&space, shell_of());
-    open_watch();
-    for (int cut = 0; cut < 12; cut++) {
-        memset(maps, 'x', PIECE + 4095);
-        maps[PIECE + 4095] = '\0';
-        memcpy(maps + PIECE - cut, "/libtorch.so", 12);
-        made_up_process trainer = trainer_of(1);
-        trainer.start_ticks = 10 + cut;
-        trainer.maps = maps;
-        proc_put_process(&space, trainer);
-        look(3 * cut + 1);
-        look(3 * cut + 2); /* after the one before was missed */
-        report();
-        const stk__process_evidence *last = &evidence.processes[evidence.process_count - 1];
-        assert_int_equal(last->kind, STK_PROCESS_TRAINER);
-    }
-    test_free(maps);
-}
-
 static void no_such_process(void **state)
 {
     (void)state;
@@ -499,8 +447,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(workers_that_were_left_behind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exec_after_fork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hundreds_of_processes, set_up, tear_down),
-        cmocka_unit_test(command_lines_are_shortened),
-        cmocka_unit_test_setup_teardown(libraries_across_two_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_such_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
     };
