@@ -121,12 +121,12 @@ static void watch_until_end(stk__doctor_watch *w, stk__doctor_gpus *gpus)
 }
 
 /* Ends a command that still runs: its time is over, or it ignores Ctrl-C. */
-static void end_command(stk__doctor_watch *w)
+static void end_command(stk__doctor_watch *w, stk__evidence *e)
 {
     static const int signals[] = {SIGTERM, SIGKILL};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !atomic_load(&w->ended); i++) {
         const uint64_t deadline_ns = stk__clock_ns() + PATIENCE_NS;
-        w->cut = true;
+        e->stopped = true;
         kill(w->child.pid, signals[i]);
         while (!atomic_load(&w->ended) && stk__clock_ns() < deadline_ns)
             poll(NULL, 0, 20);
@@ -135,10 +135,10 @@ static void end_command(stk__doctor_watch *w)
 
 static void finish_command(stk__doctor_watch *w, stk__evidence *e)
 {
-    end_command(w);
+    end_command(w, e);
     e->exit_status = stk__child_finish(&w->child);
-    w->cut = w->cut || atomic_load(&w->child.signaled);
-    e->died = e->exit_status != 0 && !w->cut;
+    e->stopped = e->stopped || atomic_load(&w->child.signaled);
+    e->died = e->exit_status != 0 && !e->stopped;
 }
 
 /* Where the command is unknown but for its id. */

@@ -22,7 +22,6 @@ typedef struct stk__doctor_watch {
     stk_monitor *monitor;
     stk__process_watch *processes;
     atomic_bool ended; /* the command */
-    bool cut;          /* it was ended, or left, before its end */
 } stk__doctor_watch;
 
 /* Runs the command, or watches the process, and fills the initialized evidence with what was seen, also when

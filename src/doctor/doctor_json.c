@@ -236,6 +236,7 @@ json_t *stk__diagnosis_json(const stk__diagnosis *d)
     put(&o, "schema", json_integer(STK_DOCTOR_SCHEMA));
     put_text(&o, "command", e->command);
     put_count(&o, "command_status", e->exit_status);
+    put(&o, "command_stopped", json_boolean(e->stopped));
     put_number(&o, "watched_s", e->watched_s);
     put_number(&o, "steps", d->facts.steps);
     put_number(&o, "step_ms", split->steps ? 1e3 * split->step_s : NAN);

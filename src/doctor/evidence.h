@@ -182,6 +182,7 @@ typedef struct stk__evidence {
     stk__tristate hook_started;
     char hook_note[STK_DOCTOR_PATH]; /* why there is none, or why it stopped */
     bool died;                       /* the command ended by a signal or with another status than 0 */
+    bool stopped;                    /* it was ended early: by --duration or Ctrl-C */
     int32_t exit_status;             /* -1: still running */
 
     stk__torch_evidence torch;

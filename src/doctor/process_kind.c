@@ -10,6 +10,7 @@
 /* PyTorch's workers look after their trainer every 5 s. */
 #define ORPHAN_NS  (6 * STK_SECOND_NS)
 #define IDLE_SHARE 0.5
+#define IMPORT_NS  (30 * STK_SECOND_NS)
 
 typedef struct family {
     stk__process_record *records;
@@ -91,12 +92,19 @@ static bool has_copies(const family *f, const stk__process_record *r)
     return false;
 }
 
+/* A child that Python has spawned imports PyTorch first, and is named then. */
+static bool may_be_importing(const family *f, const stk__process_record *r)
+{
+    return r->start != STK_START_OTHER && f->now_ns - r->first_ns < IMPORT_NS;
+}
+
 static bool is_worker(const family *f, const stk__process_record *r, const stk__process_record *owner)
 {
     if (r->hooked || r->start == STK_START_TRACKER || is_server(f, r)) return false;
     if (is_named_worker(r)) return !owner || !is_named_worker(owner); /* else a child of a worker */
-    return !f->named && r->looks > 1 && owner && owner->kind != STK_PROCESS_WORKER && has_torch(owner) &&
-           is_copy(r, owner) && !r->backward_thread && !has_copies(f, r);
+    if (!owner || owner->kind == STK_PROCESS_WORKER || !has_torch(owner) || !is_copy(r, owner)) return false;
+    if (r->backward_thread || has_copies(f, r) || r->looks < 2) return false; /* 1: it may call exec yet */
+    return !f->named || may_be_importing(f, r);
 }
 
 /* Copies that load nothing are pools and such, unless something says that they train. */
@@ -157,8 +165,9 @@ void stk__process_kinds(stk__process_record *records, int count, uint64_t now_ns
     for (int i = 0; i < count; i++) {
         if (!is_named_worker(&records[i])) continue;
         stk__process_record *owner = owner_of(&f, &records[i]);
+        if (!owner) continue;
         f.named = true;
-        if (owner && !is_named_worker(owner)) owner->has_named_workers = true;
+        if (!is_named_worker(owner)) owner->has_named_workers = true;
     }
     for (int i = 0; i < count; i++)
         if (records[i].alive) judge(&f, &records[i]);

@@ -247,6 +247,13 @@ static double page_cache_share(const stk__process_watch *w)
     return read < LEAST_READ_BYTES ? NAN : disk < read ? 1 - disk / read : 0;
 }
 
+/* Named as a worker, but of another command, and not (yet) known to have been left behind. */
+static bool is_foreign(const stk__process_watch *w, const stk__process_record *record)
+{
+    return record->first_parent <= 1 && w->tree.pid != 1 && record->kind != STK_PROCESS_ORPHAN &&
+           strcmp(record->name, STK_WORKER_NAME) == 0;
+}
+
 stk_status stk__process_watch_report(const stk__process_watch *w, stk__evidence *evidence, stk_error *error)
 {
     stk__machine_evidence *machine = &evidence->machine;
@@ -258,8 +265,9 @@ stk_status stk__process_watch_report(const stk__process_watch *w, stk__evidence 
     machine->workers_started = w->workers_evicted;
     machine->workers_at_once = w->workers_at_once;
     for (int i = 0; i < w->count; i++) {
-        evidence->processes[evidence->process_count++] = stk__process_record_evidence(&w->records[i]);
         machine->workers_started += is_started_worker(&w->records[i]);
+        if (is_foreign(w, &w->records[i])) continue;
+        evidence->processes[evidence->process_count++] = stk__process_record_evidence(&w->records[i]);
     }
     stk__machine_watch_report(w->machine, machine);
     machine->page_cache_share = page_cache_share(w);

@@ -87,12 +87,18 @@ static void spawned_and_served_workers(void **state)
     tracker->start = STK_START_TRACKER;
     server->start = served->start = STK_START_FORKSERVER;
     spawned->start = STK_START_SPAWN;
+    stk__process_record *importing = add_torch(WORKER + 2, TRAINER, "python3", 6);
+    importing->start = STK_START_SPAWN;
     judge();
+    expect(importing, STK_PROCESS_WORKER, TRAINER);
     expect(trainer, STK_PROCESS_TRAINER, 0);
     expect(tracker, STK_PROCESS_HELPER, 0);
     expect(server, STK_PROCESS_HELPER, 0);
     expect(served, STK_PROCESS_WORKER, TRAINER);
     expect(spawned, STK_PROCESS_WORKER, TRAINER);
+    now_ns += 60 * STK_SECOND_NS;
+    judge();
+    expect(importing, STK_PROCESS_HELPER, 0); /* another pool of the trainer's */
 }
 
 /* Before PyTorch 2.6. */
