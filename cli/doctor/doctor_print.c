@@ -76,8 +76,7 @@ static void print_command(const page *p)
         length += snprintf(text + length, (size_t)(room - length), "; PyTorch %s, %s", e->torch.torch,
                            e->torch.device[0] ? e->torch.device : "device unknown");
     if (e->exit_status >= 0)
-        length +=
-            snprintf(text + length, (size_t)(room - length), "; %s status %d",
+        length += snprintf(text + length, (size_t)(room - length), "; %s status %d",
                            e->stopped ? "stopped, with" : "the command ended with", e->exit_status);
     print_labelled(p, 0, "Watched", text);
     if (e->hook_started == STK_UNSURE || (e->hook_started == STK_YES && !e->hook_note[0])) return;

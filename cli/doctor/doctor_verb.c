@@ -247,16 +247,14 @@ static int examine(doctor_job *job)
 
 static void print_more_help(FILE *file)
 {
-    fprintf(file,
-            "\nA PyTorch script needs no change: a hook comes in through PYTHONPATH, measures steps, waits,\n"
-            "workers and settings in effect, and leaves its results alone. --pid N looks from outside\n"
-            "(/proc, the GPU's driver) and leaves no trace in the process; it ends after %.0f s.\n"
-            "The report goes to standard error with a command (its standard output stays its own),\n"
-            "else to standard output. Ctrl-C ends the command; what was seen is reported.\n"
-            "Exit status: 0; 3 with --fail-on if there is such a finding; 1 if there was nothing to\n"
-            "examine. The command's own status is in the report. docs/doctor.md explains all rules.\n"
-            "\nSymptoms:\n",
-            ATTACHED_S);
+    fprintf(file, "\nA PyTorch script needs no change: a hook comes in through PYTHONPATH and measures\n"
+                  "steps, waits, workers and the settings in effect. --pid N looks from outside (/proc,\n"
+                  "the GPU's driver), for 4 s, and leaves no trace in the process.\n"
+                  "With a command the report goes to standard error: standard output is the command's.\n"
+                  "Ctrl-C ends the command; what was seen is reported.\n"
+                  "Exit status: 0; with --fail-on 3 if there is such a finding; 1 if there was nothing\n"
+                  "to examine. The command's own status is in the report. docs/doctor.md has all rules.\n"
+                  "\nSymptoms:\n");
     for (int i = 0; i < SYMPTOMS; i++)
         fprintf(file, "  %s\n", symptoms[i].word);
 }
@@ -271,7 +269,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .number = &job.pid},
         {.name = "duration",
          .value = "S",
-         .help = "stop after S seconds (--pid: default 4); a command is ended then",
+         .help = "stop after S seconds (default of --pid: 4), and end the command",
          .text = &job.duration},
         {.name = "json", .help = "print the diagnosis as one JSON object", .given = &stk__cli_json},
         {.name = "output", .value = "FILE", .help = "write the report to FILE", .text = &job.output_path},
@@ -303,5 +301,5 @@ const stk__verb stk__verb_doctor = {
     .about = "Find out why the GPU is idle: causes, evidence, what to change.",
     .examples = {{"stoker doctor -- python3 train.py", "a PyTorch script as it is"},
                  {"stoker doctor --pid 4711", "a training that runs, from outside"},
-                 {"stoker doctor --fail-on warn runs/faces", "a run of stoker train; status 3 if it warns"}},
+                 {"stoker doctor runs/faces", "a run of stoker train, from its folder"}},
     .run = run_verb};

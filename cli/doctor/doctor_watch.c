@@ -21,7 +21,7 @@
 
 #define LOOK_S 0.25
 /* A command that is asked to end may write a checkpoint first. */
-#define PATIENCE_NS (10 * STK_SECOND_NS)
+#define PATIENCE_NS (5 * STK_SECOND_NS)
 
 /* --- the hook --------------------------------------------------------------------------------------------
  */
