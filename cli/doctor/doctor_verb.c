@@ -247,13 +247,14 @@ static int examine(doctor_job *job)
 
 static void print_more_help(FILE *file)
 {
-    fprintf(file, "\nA PyTorch script needs no change: a hook comes in through PYTHONPATH and measures\n"
-                  "steps, waits, workers and the settings in effect. --pid N looks from outside (/proc,\n"
-                  "the GPU's driver), for 4 s, and leaves no trace in the process.\n"
-                  "With a command the report goes to standard error: standard output is the command's.\n"
-                  "Ctrl-C ends the command; what was seen is reported.\n"
-                  "Exit status: 0; with --fail-on 3 if there is such a finding; 1 if there was nothing\n"
-                  "to examine. The command's own status is in the report. docs/doctor.md has all rules.\n"
+    fprintf(file, "\nA PyTorch script needs no change: a hook comes in through PYTHONPATH and\n"
+                  "measures steps, waits, workers and the settings in effect. --pid N looks from\n"
+                  "outside (/proc, the GPU's driver) for 4 s and leaves no trace in the process.\n"
+                  "With a command the report goes to standard error: standard output is the\n"
+                  "command's. Ctrl-C ends the command; what was seen is reported.\n"
+                  "Exit status: 0; with --fail-on 3 if there is such a finding; 1 if there was\n"
+                  "nothing to examine. The command's own status is in the report. All rules:\n"
+                  "docs/doctor.md.\n"
                   "\nSymptoms:\n");
     for (int i = 0; i < SYMPTOMS; i++)
         fprintf(file, "  %s\n", symptoms[i].word);
