@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker doctor -- COMMAND` and `--pid N`: the monitor's interval is the clock of the looks at processes;
  * the hook writes into a private folder by itself and is read at the end. The main thread watches; the
- * command is waited for by a thread of monitor_child.c, signals come from another. */
+ * command is waited for by a thread of child.c, signals come from another. */
 #include "doctor/doctor_watch.h"
 
 #include "doctor/doctor_gpus.h"

@@ -3,7 +3,7 @@
 #ifndef STK_CLI_DOCTOR_WATCH_H
 #define STK_CLI_DOCTOR_WATCH_H
 
-#include "monitor/monitor_child.h"
+#include "child.h"
 
 #include "doctor/evidence.h"
 #include "doctor/process_watch.h"

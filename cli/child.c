@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stoker monitor -- COMMAND`: a child process that waits behind a pipe until the monitor is ready, gets
- * the signals of the terminal passed on, and is waited for by a thread of its own. */
-#include "monitor_child.h"
+/* `stoker monitor -- COMMAND` and `stoker doctor -- COMMAND`: a child process that waits behind a pipe until
+ * the monitor is ready, gets the signals of the terminal passed on, and is waited for by a thread of its own.
+ */
+#include "child.h"
 
 #include "core/clock.h"
 

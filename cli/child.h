@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child command: started, held until monitoring has begun, then run to its end. */
-#ifndef STK_CLI_MONITOR_CHILD_H
-#define STK_CLI_MONITOR_CHILD_H
+/* A child command of monitor and doctor: started, held until watching has begun, then run to its end. */
+#ifndef STK_CLI_CHILD_H
+#define STK_CLI_CHILD_H
 
 #include "cli.h"
 
