@@ -33,7 +33,8 @@ def iterator_made(iterator, frame):
 
 def row_of(loader):
     place = _places.get(id(loader), ("",))[0]
-    key = (place, type(loader.dataset).__name__, loader.batch_size, loader.num_workers, type(loader.sampler).__name__)
+    key = (place, type(loader.dataset).__name__, loader.batch_size, loader.num_workers, type(loader.sampler).__name__,
+           getattr(loader.multiprocessing_context, "_name", None))
     return record.loaders.row(key, lambda: about(loader, place))
 
 

@@ -13,7 +13,7 @@ _known = {}
 _state = {"autocast_dtype": None, "autocast_value": None, "parallel": None, "convolutions": None, "channels_last_model": None,
           "channels_last_input": None, "device": None, "scale_first": None}
 _inputs = 0
-_scaler = _pinned = None
+_scale = _pinned = None  # the scale of GradScaler, which changes in place; memory for its copy
 _optimizers = []  # (weak reference, number of the row)
 
 
@@ -42,24 +42,21 @@ def see_optimizer(torch, optimizer, row):
 
 
 def see_scaler(scaler):
-    global _scaler
-    if _scaler is None or _scaler() is not scaler:
-        _scaler = weakref.ref(scaler)
+    global _scale
+    if scaler._scale is not _scale:
+        _scale = scaler._scale
         _state["scale_first"] = scaler._init_scale
 
 
 def scale_now(torch):
     """On a GPU: what it was when it was asked before, because the copy is not waited for."""
     global _pinned
-    scale = getattr(_scaler and _scaler(), "_scale", None)
-    if scale is None:
-        return None
-    if scale.device.type == "cpu":
-        return float(scale)
+    if _scale is None or _scale.device.type == "cpu":
+        return None if _scale is None else float(_scale)
     last = None if _pinned is None else float(_pinned)
     if _pinned is None:
-        _pinned = torch.empty((), dtype=scale.dtype, pin_memory=True)
-    _pinned.copy_(scale.detach().reshape(()), non_blocking=True)
+        _pinned = torch.empty((), dtype=_scale.dtype, pin_memory=True)
+    _pinned.copy_(_scale.detach().reshape(()), non_blocking=True)
     return last
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides the time of the training thread into steps, and a step by cause.
 
-A step ends with the step of an optimizer: of several the one that leads, which is another one when that steps twice in between. Where no
-optimizer was made it ends with the next batch. `accounted` is all time that has a cause; a cause that spans others (forward, backward,
+A step ends with the step of an optimizer: of several the one that leads, which is another one when that steps twice in between. As long
+as no optimizer has stepped it ends with the next batch; those steps are forgotten when one does. `accounted` is all time that has a cause; a cause that spans others (forward, backward,
 optimizer) is its time less what was accounted meanwhile.
 
 Forward runs from the batch (from a copy to the device or the backward before, where no loader is used) to backward. A batch without a
@@ -18,10 +18,10 @@ cause = [0] * layout.CAUSES
 accounted = 0
 busy = False  # waiting for a loader: what happens in it is its wait
 step_number = 0
-optimizers_made = 0
+optimizer_seen = False
 _pack = struct.Struct("=%dQ" % (layout.STEP_SIZE // 8)).pack_into
 _begin = _batches = _samples = 0
-_batch = None  # (row of loader, when it was asked, cause and accounted then, gradients were on)
+_batch = None  # (row of loader, when it was asked, cause and accounted then, gradients were on, samples)
 _forward_from = _forward_accounted = 0
 _loaders_used = False
 _leader, _stepped = None, set()
@@ -29,8 +29,8 @@ _device_timer = None
 
 
 def forget():
-    global cause, accounted, busy, step_number, thread, _begin, _batches, _samples, _batch, _forward_from, _leader
-    cause, accounted, busy, step_number, thread = [0] * layout.CAUSES, 0, False, 0, threading.get_ident()
+    global cause, accounted, busy, step_number, optimizer_seen, thread, _begin, _batches, _samples, _batch, _forward_from, _leader
+    cause, accounted, busy, step_number, optimizer_seen, thread = [0] * layout.CAUSES, 0, False, 0, False, threading.get_ident()
     _begin = _batches = _samples = _forward_from = 0
     _batch = _leader = None
     _stepped.clear()
@@ -67,12 +67,14 @@ def ask_batch(row):
 
 def end_batch(at):
     """The batch had no backward."""
-    global cause, accounted, _batch, _begin
-    row, asked, causes_then, accounted_then, _ = _batch
+    global cause, accounted, _batch, _batches, _samples
+    row, asked, causes_then, accounted_then, _, samples = _batch
     _batch = None
-    if optimizers_made:
+    if optimizer_seen:
         cause = causes_then
         accounted = accounted_then
+        _batches -= 1
+        _samples -= samples
         add(layout.CAUSE_EVALUATION, at - asked)
     else:
         add(layout.CAUSE_FORWARD, max(0, at - _forward_from - (accounted - _forward_accounted)))
@@ -89,7 +91,7 @@ def got_batch(row, asked, samples, gradients):
     end = now()
     add(layout.CAUSE_WAIT, end - at)
     if row is not None:
-        _batch = (row, at, causes_then, accounted_then, gradients)
+        _batch = (row, at, causes_then, accounted_then, gradients, samples)
         _batches += 1
         _samples += samples
         _forward_from, _forward_accounted, _loaders_used = end, accounted, True
@@ -135,7 +137,10 @@ def end_span(kind, begun):
 
 def stepped(optimizer_row, begun):
     """An optimizer's step ended; True: with it a training step."""
-    global _leader, _forward_from, _batch
+    global _leader, _forward_from, _batch, optimizer_seen, step_number
+    if not optimizer_seen:
+        optimizer_seen = True
+        step_number = record.words[layout.STEPS] = 0
     end = end_span(layout.CAUSE_OPTIMIZER, begun)
     key = optimizer_row.at
     if _leader is None or key in _stepped:
@@ -150,9 +155,16 @@ def stepped(optimizer_row, begun):
     return True
 
 
+def optimizer_gone(row):
+    """It no longer leads: training goes on with another one."""
+    global _leader
+    if row is not None and row.at == _leader:
+        _leader = None
+
+
 def close(end):
     """Writes the record of a step: number 0, the numbers, its number, how many there are."""
-    global cause, step_number, _begin, _batches, _samples
+    global cause, step_number, _begin, _batches, _samples, _forward_from, _forward_accounted
     memory, words = record.memory, record.words
     at = layout.STEP_AT + step_number % layout.STEP_RECORDS * layout.STEP_SIZE
     words[at >> 3] = 0
@@ -164,6 +176,8 @@ def close(end):
         _device_timer.end(step_number - 1)
     cause = [0] * layout.CAUSES
     _begin, _batches, _samples = end, 0, 0
+    if _forward_from:
+        _forward_from, _forward_accounted = end, accounted
     _stepped.clear()
 
 

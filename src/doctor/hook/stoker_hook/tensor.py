@@ -96,8 +96,6 @@ def sync_end(call, place):
         except Exception as error:
             record.stop(error)
         return result
-
-    wrap.hide(end.__code__)
     return end
 
 
@@ -116,8 +114,6 @@ def copy_end(call, place):
         except Exception as error:
             record.stop(error)
         return result
-
-    wrap.hide(end.__code__)
     return end
 
 
@@ -140,9 +136,6 @@ def steps_backward():
         except Exception as error:
             record.stop(error)
         return result
-
-    wrap.hide(begin.__code__)
-    wrap.hide(end.__code__)
     return begin, end
 
 
@@ -158,9 +151,11 @@ def patch(torch):
 
 
 def unpatch():
-    """In workers, where no call waits for a device."""
+    """In workers, where no call waits for a device, and at the end."""
     while _methods:
         owner, method = _methods.pop()
+        method.lines.clear()
+        method.kept.clear()
         if method.inherited:
             delattr(owner, method.name)
         else:

@@ -22,8 +22,13 @@ _print_rows = {}
 
 def optimizer_made(optimizer, frame):
     key = id(optimizer)
-    _places[key] = [wrap.place_of(wrap.user_frame(frame)), weakref.ref(optimizer, lambda _: _places.pop(key, None)), None]
-    steps.optimizers_made += 1
+    _places[key] = [wrap.place_of(wrap.user_frame(frame)), weakref.ref(optimizer, lambda _: optimizer_gone(key)), None]
+
+
+def optimizer_gone(key):
+    known = _places.pop(key, None)
+    if known:
+        steps.optimizer_gone(known[2])
 
 
 def row_of(optimizer):
@@ -186,6 +191,8 @@ def ended():
     try:
         if record.words[layout.BATCHES] or steps.step_number:
             settings.read(_torch)
+        tensor.unpatch()  # what it keeps of the script must not outlive the script's modules
+        _print_rows.clear()
         record.words[layout.END_NS] = now()
     except Exception as error:
         record.stop(error)

@@ -15,41 +15,46 @@ _skip = None
 
 
 def prepare(torch):
-    """Finds how this PyTorch is told that dynamo shall leave a code object alone; neither way imports dynamo."""
+    """Finds how this PyTorch is told that dynamo shall leave a code object alone; neither way imports dynamo. Below our own functions it
+    shall leave everything alone, below wrappers, which call the script's, nothing."""
     global _torch, _skip
     _torch = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
     frames = torch._C._dynamo.eval_frame
     if hasattr(frames, "set_code_exec_strategy"):
-        strategy = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.DEFAULT)
-        _skip = lambda code: frames.set_code_exec_strategy(code, strategy)  # noqa: E731
-    else:
-        _skip = getattr(frames, "skip_code", None)
+        skip, default = frames._FrameAction.SKIP, frames._FrameAction.DEFAULT
+
+        def _skip(code, below):
+            frames.set_code_exec_strategy(code, frames._FrameExecStrategy(skip, skip if below else default))
+    elif hasattr(frames, "skip_code"):
+        def _skip(code, below):
+            frames.skip_code(code)
     for name, module in list(sys.modules.items()):
         if name.startswith("stoker_hook"):
             hide_all(module)
 
 
-def hide(code):
-    """Of this code, and of the functions in it."""
+def hide(code, below=False):
+    """This code and the functions in it."""
     if _skip:
-        _skip(code)
+        _skip(code, below)
         for constant in code.co_consts:
             if isinstance(constant, type(code)):
-                hide(constant)
+                hide(constant, below)
 
 
 def hide_all(module):
+    from stoker_hook import work
     for value in list(vars(module).values()):
         members = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
         for member in members:
             if isinstance(member, types.FunctionType) and member.__code__.co_filename.startswith(_own):
-                hide(member.__code__)
+                hide(member.__code__, member is not work.measure)
 
 
 def is_inside(code):
-    """Whether it belongs to PyTorch or to the hook."""
+    """Whether it belongs to PyTorch, to code that torch.compile has made, or to the hook."""
     name = code.co_filename
-    return name.startswith(_torch) or name.startswith(_own) or code.co_name == MARK or name.startswith("<frozen")
+    return name.startswith((_torch, _own, "<eval_with_key>", "<frozen")) or code.co_name == MARK or "torchinductor_" in name
 
 
 def user_frame(frame):
