@@ -78,10 +78,11 @@ static stk__tristate workers_zero(const stk__doctor_facts *facts, stk__doctor_fi
                       "step%s",
                       facts->loader->site, 1e3 * wait_per_batch_s(facts), 100 * wait, largest);
     if (facts->split.workers > 0)
-        stk__finding_advises(f,
-                             "DataLoader(…, num_workers=%lld, persistent_workers=True): %.2f s of loading "
-                             "per second of training, measured, need so many",
-                             (long long)facts->split.workers, facts->split.work);
+        stk__finding_advises(
+            f,
+            "DataLoader(…, num_workers=%lld, persistent_workers=True): measured, loading takes "
+            "%.2f s per second of training",
+            (long long)facts->split.workers, facts->split.work);
     else
         stk__finding_advises(f,
                              "DataLoader(…, num_workers=N, persistent_workers=True), N = half of the CPUs "
@@ -107,9 +108,7 @@ static stk__tristate workers_few(const stk__doctor_facts *facts, stk__doctor_fin
         "for them; the command uses %.0f %% of the CPUs",
         (long long)facts->loader->num_workers, facts->loader->site, 100 * facts->split.worker_busy,
         100 * facts->split.wait, 100 * facts->split.command_cpu);
-    stk__finding_advises(f,
-                         "num_workers=%lld: %.2f s of loading per second of training, measured, need so "
-                         "many",
+    stk__finding_advises(f, "num_workers=%lld: measured, loading takes %.2f s per second of training",
                          (long long)facts->split.workers, facts->split.work);
     stk__finding_number(f, "num_workers", (double)facts->loader->num_workers);
     stk__finding_number(f, "workers_needed", (double)facts->split.workers);
