@@ -36,7 +36,7 @@ static void rules_are_listed(void **state)
     for (const stk__doctor_rule *rule = stk__rules_settings; rule->id; rule++, rules++)
         check_row((const char *)text.data, rule);
     for (const char *at = (const char *)text.data; (at = strstr(at, "\n| `")); at++)
-        rows++;
+        rows += at[4] != '-'; /* that is an option */
     assert_int_equal(rows, rules);
     stk__buffer_fini(&text);
 }
