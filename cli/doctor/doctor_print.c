@@ -106,6 +106,9 @@ static void say_healthy(const page *p, char text[LINE])
         snprintf(text, LINE, "none of the %d findings belongs to this symptom", p->d->count);
     else if (!p->view->times)
         snprintf(text, LINE, "no findings");
+    else if (!p->d->facts.split.steps && p->d->facts.e->hook_started == STK_NO)
+        snprintf(text, LINE,
+                 "no findings from outside; steps are seen by the hook only (stoker doctor -- CMD)");
     else if (!p->d->facts.split.steps)
         snprintf(text, LINE, "no findings, but no training step was seen either");
     else if (!p->d->facts.judged)
@@ -163,6 +166,45 @@ static void print_stall(const page *p)
             strcat(bar, "█");
         stk__table_row(&table,
                        (const char *const[]){stk__split_part_name((stk__split_part)part), percent, ms, bar});
+    }
+}
+
+/* --- processes -------------------------------------------------------------------------------------------
+ */
+
+static void percent_text(char text[16], double share)
+{
+    snprintf(text, 16, isnan(share) ? "-" : "%.0f %%", 100 * share);
+}
+
+/* Without steps this is what there is to see. */
+static void print_processes(const page *p)
+{
+    static const char *const kinds[] = {"trainer", "worker", "launcher", "orphan", "helper"};
+    static const char *const heads[] = {"process", "pid", "CPU", "no CPU", "disk", "memory", "command"};
+    const stk__evidence *e = p->d->facts.e;
+    stk__table table;
+    if (!e->process_count || p->d->facts.split.steps) return;
+    fprintf(p->view->file, "\nProcesses (shares of the time; no CPU: ready to run without one)\n");
+    stk__table_init(&table, p->view->file, 7, 2);
+    for (int i = 1; i < 6; i++) {
+        table.right[i] = true;
+        table.widths[i] = 7;
+    }
+    table.widths[0] = 8;
+    stk__table_fit(&table, 6, heads[6]);
+    stk__table_row(&table, heads);
+    for (int64_t i = 0; i < e->process_count; i++) {
+        const stk__process_evidence *process = &e->processes[i];
+        char pid[16], cpu[16], delay[16], disk[16];
+        snprintf(pid, sizeof pid, "%d", process->pid);
+        percent_text(cpu, process->cpu_share);
+        percent_text(delay, process->run_delay_share);
+        percent_text(disk, process->disk_wait_share);
+        stk__table_row(&table, (const char *const[]){
+                                   kinds[process->kind], pid, cpu, delay, disk,
+                                   isnan(process->rss_bytes) ? "-" : stk__cli_bytes(process->rss_bytes),
+                                   stk__cli_text(process->name)});
     }
 }
 
@@ -234,6 +276,7 @@ void stk__doctor_print(const stk__doctor_view *view, const stk__diagnosis *diagn
     print_gpu(&p);
     print_verdict(&p);
     if (view->times) print_stall(&p);
+    print_processes(&p);
     print_others(&p);
     if (view->times && !stk__cli_quiet) print_unmeasured_briefly(&p);
 }

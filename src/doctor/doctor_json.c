@@ -155,6 +155,22 @@ static json_t *site_json(const stk__site_evidence *site)
     return close_object(&o);
 }
 
+static json_t *process_json(const stk__process_evidence *p)
+{
+    static const char *const kinds[] = {"trainer", "worker", "launcher", "orphan", "helper"};
+    object o = open_object();
+    put_count(&o, "pid", p->pid);
+    put(&o, "kind", json_string(kinds[p->kind]));
+    put_text(&o, "name", p->name);
+    put_number(&o, "seen_s", p->seen_s);
+    put_number(&o, "cpu_share", p->cpu_share);
+    put_number(&o, "main_thread_share", p->main_thread_share);
+    put_number(&o, "run_delay_share", p->run_delay_share);
+    put_number(&o, "disk_wait_share", p->disk_wait_share);
+    put_number(&o, "rss_bytes", p->rss_bytes);
+    return close_object(&o);
+}
+
 #define LIST_OF(count, row_json, rows)                                                                       \
     json_t *list = json_array();                                                                             \
     bool whole = list != NULL;                                                                               \
@@ -175,6 +191,11 @@ static json_t *works_json(const stk__evidence *e)
 static json_t *sites_json(const stk__evidence *e)
 {
     LIST_OF(e->site_count, site_json, e->sites);
+}
+
+static json_t *processes_json(const stk__evidence *e)
+{
+    LIST_OF(e->process_count, process_json, e->processes);
 }
 
 static json_t *findings_json(const stk__diagnosis *d)
@@ -248,6 +269,7 @@ json_t *stk__diagnosis_json(const stk__diagnosis *d)
     put(&o, "loaders", loaders_json(e));
     put(&o, "work", works_json(e));
     put(&o, "sites", sites_json(e));
+    put(&o, "processes", processes_json(e));
     put(&o, "hook", hook_json(e));
     put(&o, "machine", machine_json(&e->machine));
     put(&o, "gpus", gpus_json(e));

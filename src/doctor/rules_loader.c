@@ -27,7 +27,9 @@ enum { USUAL_PREFETCH = 2, LONG_EPOCH = 20 };
 #define ORPHAN_CPUS  0.05
 #define ORPHAN_BYTES 1e9
 /* The main thread has nothing else to do. */
-#define FULL_THREAD     0.9
+#define FULL_THREAD 0.9
+/* It waits for something most of the time. */
+#define WAITING_THREAD  0.6
 #define GPU_LOW_PERCENT 85.0
 
 #define MEASURED_WAIT "data wait in DataLoader.__next__ (hook)"
@@ -335,6 +337,38 @@ static stk__tristate one_cpu_bound(const stk__doctor_facts *facts, stk__doctor_f
     return STK_YES;
 }
 
+/* Without the hook: workers that compute all the time, and a training process that mostly waits. */
+static stk__tristate workers_busy(const stk__doctor_facts *facts, stk__doctor_finding *f)
+{
+    const stk__process_evidence *trainer = NULL;
+    double cpu = 0, workers = 0;
+    if (facts->e->hook_started == STK_YES) return STK_NO; /* it knows better */
+    for (int64_t i = 0; i < facts->e->process_count; i++) {
+        const stk__process_evidence *p = &facts->e->processes[i];
+        if (p->kind == STK_PROCESS_TRAINER && !trainer) trainer = p;
+        if (p->kind != STK_PROCESS_WORKER || p->ended || isnan(p->cpu_share)) continue;
+        cpu += p->cpu_share;
+        workers++;
+    }
+    if (!trainer || isnan(trainer->main_thread_share)) return STK_UNSURE;
+    if (!workers || cpu / workers < FULL_THREAD || trainer->main_thread_share > WAITING_THREAD) return STK_NO;
+    stk__finding_says(
+        f, STK_DOCTOR_WARN,
+        "%.0f workers compute %.0f %% of the time, the main thread of their trainer (pid %d) only %.0f "
+        "%%: it waits for them, or for a GPU",
+        workers, 100 * cpu / workers, trainer->pid, 100 * trainer->main_thread_share);
+    stk__finding_advises(
+        f,
+        "more workers if CPUs are idle (%.0f %% are in use), else less work per sample; `stoker "
+        "doctor -- CMD` names this work",
+        100 * facts->e->machine.cpu_share);
+    stk__finding_number(f, "workers", workers);
+    stk__finding_number(f, "worker_cpu_share", cpu / workers);
+    stk__finding_number(f, "main_thread_share", trainer->main_thread_share);
+    stk__finding_gain_unknown(f, "steps are not visible from outside");
+    return STK_YES;
+}
+
 const stk__doctor_rule stk__rules_loader[] = {
     {"workers_zero", "loading in the training process", false, STK_SYMPTOM_LOW_UTIL, MEASURED_WAIT,
      workers_zero},
@@ -361,4 +395,6 @@ const stk__doctor_rule stk__rules_loader[] = {
      orphan_workers},
     {"one_cpu_bound", "one thread limits the GPU", true, STK_SYMPTOM_LOW_UTIL,
      "CPU time of the main thread (outside), GPU utilization", one_cpu_bound},
+    {"workers_busy", "loader workers limit the training", false, STK_SYMPTOM_LOW_UTIL | STK_SYMPTOM_CPU_FULL,
+     "CPU time of workers and main thread (outside)", workers_busy},
     {0}};

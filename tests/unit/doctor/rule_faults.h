@@ -7,9 +7,7 @@
 
 #include "doctor/doctor_rules.h"
 
-* /
-
-    static void loading_in_process(made_evidence *m)
+static void loading_in_process(made_evidence *m)
 {
     m->loaders[0].num_workers = 0;
     m->e.work_count = 0;
@@ -81,6 +79,14 @@ static void one_thread(made_evidence *m)
     m->e.hook_started = STK_NO;
     m->processes[0].main_thread_share = 0.99;
     m->gpus[0].util_mean_percent = made_reading(30);
+}
+
+static void busy_workers_outside(made_evidence *m)
+{
+    m->e.hook_started = STK_NO;
+    m->processes[0].main_thread_share = 0.2;
+    for (int i = 0; i < 4; i++)
+        made_process(m, STK_PROCESS_WORKER)->cpu_share = 0.98;
 }
 
 /* Eight CPUs are full: no worker more helps. */
@@ -379,6 +385,7 @@ static const struct fault {
     {"evaluation_loader", slow_evaluation, STK_DOCTOR_WARN, 1 / 0.85 - 1},
     {"orphan_workers", orphans, STK_DOCTOR_WARN, NAN},
     {"one_cpu_bound", one_thread, STK_DOCTOR_WARN, NAN},
+    {"workers_busy", busy_workers_outside, STK_DOCTOR_WARN, NAN},
     {"transforms_heavy", heavy_transforms, STK_DOCTOR_CRIT, 1 / 0.6 - 1},
     {"decode_heavy", heavy_decode, STK_DOCTOR_CRIT, 1 / 0.6 - 1},
     {"collate_heavy", heavy_collate, STK_DOCTOR_CRIT, 1 / 0.6 - 1},
