@@ -245,6 +245,14 @@ static void a_pid_that_is_given_again(void **state)
     assert_true(first->ended && !second->ended);
     near(second->cpu_share, 0.2);
     assert_int_equal(evidence.machine.workers_started, 1);
+    made_up_process stranger = worker_of(WORKER, 3.5, 7);
+    stranger.name = "nginx";
+    stranger.parent = 1;
+    put_children(TRAINER, "");
+    proc_put_process(&space, stranger);
+    look(4);
+    report();
+    assert_int_equal(evidence.process_count, 4);
 }
 
 static void processes_of_another_user(void **state)
