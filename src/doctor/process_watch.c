@@ -233,16 +233,17 @@ bool stk__process_watch_look(stk__process_watch *w, uint64_t now_ns)
     return alive;
 }
 
-/* Of what trainers and workers read by calls, the share that no disk had to read. Network file systems do not
- * count as disks. */
+/* Of what workers (without any, trainers) read by calls, the share that no disk had to read. Network file
+ * systems do not count as disks. */
 static double page_cache_share(const stk__process_watch *w)
 {
+    const stk__process_kind kind = w->workers_at_once ? STK_PROCESS_WORKER : STK_PROCESS_TRAINER;
     double read = 0, disk = 0;
     for (int i = 0; i < w->count; i++) {
-        const stk__process_record *r = &w->records[i];
-        if (r->kind != STK_PROCESS_WORKER && r->kind != STK_PROCESS_TRAINER) continue;
-        read += r->counters[STK_COUNT_READ].last - r->counters[STK_COUNT_READ].first;
-        disk += r->counters[STK_COUNT_DISK].last - r->counters[STK_COUNT_DISK].first;
+        const stk__counter *counters = w->records[i].counters;
+        if (w->records[i].kind != kind) continue;
+        read += counters[STK_COUNT_READ].last - counters[STK_COUNT_READ].first;
+        disk += counters[STK_COUNT_DISK].last - counters[STK_COUNT_DISK].first;
     }
     return read < LEAST_READ_BYTES ? NAN : disk < read ? 1 - disk / read : 0;
 }

@@ -130,7 +130,9 @@ static void shares_of_a_trainer_and_its_workers(void **state)
     assert_true(look(1));
     report();
     assert_true(isnan(find(WORKER)->cpu_share)); /* nothing to compare with */
-    proc_put_process(&space, trainer_of(51));
+    made_up_process trainer = trainer_of(51);
+    trainer.read_bytes = 900000000;
+    proc_put_process(&space, trainer);
     proc_put(&space, "pt_data_pin\n", "proc/%d/task/5/comm", TRAINER);
     proc_put(&space, "pt_autograd_0\n", "proc/%d/task/6/comm", TRAINER);
     worker.cpu_s = 12;
@@ -163,7 +165,7 @@ static void shares_of_a_trainer_and_its_workers(void **state)
     near(find(TRAINER)->cpu_share, 0.25);
     assert_int_equal(find(TRAINER)->pin_thread, STK_YES);
     assert_string_equal(find(TRAINER)->name, "python3 train.py");
-    near(evidence.machine.page_cache_share, 0.75);
+    near(evidence.machine.page_cache_share, 0.75); /* libraries that the trainer has read do not count */
     assert_int_equal(evidence.machine.workers_started, 0); /* it was there before */
     assert_int_equal(evidence.machine.workers_at_once, 1);
 }
@@ -403,7 +405,7 @@ static void hundreds_of_processes(void **state)
         put_children(TRAINER, children);
         const uint64_t begin_ns = stk__clock_thread_ns();
         look(3 + round);
-        assert_true(stk__clock_thread_ns() - begin_ns < STK_SECOND_NS); /* 30 ms without a sanitizer */
+        assert_true(stk__clock_thread_ns() - begin_ns < STK_SECOND_NS); /* 10 ms without a sanitizer */
     }
     report();
     assert_int_equal(evidence.process_count, 512);
