@@ -25,8 +25,8 @@ enum { FACTS_AT_ONCE = 16, HOOKED = 64 };
 struct stk__process_watch {
     char root[STK_HOST_PATH_BYTES];
     stk__process_tree tree;
-    uint64_t first_ns; /* of the first look */
-    int64_t boot_ns;   /* the monotonic clock at boot */
+    uint64_t first_ns, last_ns; /* of the first and the latest look */
+    int64_t boot_ns;            /* the monotonic clock at boot */
     stk__machine_watch *machine;
     stk__process_record records[STK_PROCESS_RECORDS];
     int count, turn; /* turn: whose counters are read first */
@@ -222,6 +222,7 @@ static bool is_first_alive(const stk__process_watch *w)
 bool stk__process_watch_look(stk__process_watch *w, uint64_t now_ns)
 {
     if (!w->first_ns) w->first_ns = now_ns;
+    w->last_ns = now_ns;
     look_at_tree(w, now_ns);
     look_at_counters(w, now_ns);
     look_at_facts(w, now_ns);
@@ -263,6 +264,7 @@ stk_status stk__process_watch_report(const stk__process_watch *w, stk__evidence 
     evidence->processes = stk__alloc((size_t)w->count * sizeof *evidence->processes);
     if (!evidence->processes && w->count)
         return stk__fail_memory(error, (size_t)w->count * sizeof *evidence->processes, "processes");
+    evidence->watched_s = (double)(w->last_ns - w->first_ns) * 1e-9;
     machine->workers_started = w->workers_evicted;
     machine->workers_at_once = w->workers_at_once;
     for (int i = 0; i < w->count; i++) {

@@ -144,6 +144,7 @@ static void shares_of_a_trainer_and_its_workers(void **state)
     proc_put_process(&space, worker);
     assert_true(look(5));
     report();
+    near(evidence.watched_s, 4);
     assert_int_equal(evidence.process_count, 3);
     assert_int_equal(find(SHELL)->kind, STK_PROCESS_LAUNCHER);
     assert_int_equal(find(TRAINER)->kind, STK_PROCESS_TRAINER);
