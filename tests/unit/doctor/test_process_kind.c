@@ -101,7 +101,7 @@ static void spawned_and_served_workers(void **state)
     expect(importing, STK_PROCESS_HELPER, 0); /* another pool of the trainer's */
 }
 
-/* Before PyTorch 2.6. */
+/* Of an older PyTorch. */
 static void workers_without_names(void **state)
 {
     (void)state;

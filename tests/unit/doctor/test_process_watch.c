@@ -374,7 +374,7 @@ static void exec_after_fork(void **state)
     look(1);
     look(2);
     report();
-    assert_int_equal(find(WORKER)->kind, STK_PROCESS_WORKER); /* PyTorch before 2.6 */
+    assert_int_equal(find(WORKER)->kind, STK_PROCESS_WORKER); /* of an older PyTorch */
     child.name = "git";
     child.command = "git|status";
     child.maps = "1-2 r /usr/bin/git\n";
