@@ -399,7 +399,9 @@ static void hundreds_of_processes(void **state)
         size_t length = 0;
         for (int i = 0; i < 300; i++) {
             const int pid = WORKER + 300 * round + i;
-            proc_put_process(&space, worker_of(pid, 2 + round, 0.1));
+            made_up_process worker = worker_of(pid, 2 + round, 0.1);
+            worker.bare = true;
+            proc_put_process(&space, worker);
             length += (size_t)snprintf(children + length, sizeof children - length, "%d ", pid);
             if (round) proc_drop_process(&space, pid - 300);
         }
