@@ -163,7 +163,7 @@ typedef struct stk__machine_evidence {
     char storage[STK_DOCTOR_TEXT]; /* of the data: "nfs4", "ext4 on a rotating disk"; "" */
     int64_t workers_started;       /* worker processes that began while it was watched */
     int64_t workers_at_once;       /* the most that lived at one time */
-    double page_cache_share;       /* of the bytes that trainers and workers read, those that no disk read */
+    double page_cache_share; /* of the bytes that workers (or the trainer) read, those that no disk read */
 } stk__machine_evidence;
 
 /* What the summary of the monitor does not have, of the GPU that the command uses (of several: the one that

@@ -51,7 +51,7 @@ typedef struct stk__process_record {
 
 enum { STK_PROCESS_RECORDS = STK_TREE_PROCESSES };
 
-/* The name that PyTorch 2.6 and later gives to a loader worker. */
+/* The name that PyTorch gives to a loader worker; releases before the middle of 2024 give none. */
 #define STK_WORKER_NAME "pt_data_worker"
 
 /* begin_ns: when it was started, if that was while it was watched; 0: it was there before. */

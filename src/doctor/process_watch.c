@@ -25,8 +25,8 @@ enum { FACTS_AT_ONCE = 16, HOOKED = 64 };
 struct stk__process_watch {
     char root[STK_HOST_PATH_BYTES];
     stk__process_tree tree;
-    uint64_t first_ns; /* of the first look */
-    int64_t boot_ns;   /* the monotonic clock at boot */
+    uint64_t first_ns, last_ns; /* of the first and the latest look */
+    int64_t boot_ns;            /* the monotonic clock at boot */
     stk__machine_watch *machine;
     stk__process_record records[STK_PROCESS_RECORDS];
     int count, turn; /* turn: whose counters are read first */
@@ -222,6 +222,7 @@ static bool is_first_alive(const stk__process_watch *w)
 bool stk__process_watch_look(stk__process_watch *w, uint64_t now_ns)
 {
     if (!w->first_ns) w->first_ns = now_ns;
+    w->last_ns = now_ns;
     look_at_tree(w, now_ns);
     look_at_counters(w, now_ns);
     look_at_facts(w, now_ns);
@@ -233,16 +234,17 @@ bool stk__process_watch_look(stk__process_watch *w, uint64_t now_ns)
     return alive;
 }
 
-/* Of what trainers and workers read by calls, the share that no disk had to read. Network file systems do not
- * count as disks. */
+/* Of what workers (without any, trainers) read by calls, the share that no disk had to read. Network file
+ * systems do not count as disks. */
 static double page_cache_share(const stk__process_watch *w)
 {
+    const stk__process_kind kind = w->workers_at_once ? STK_PROCESS_WORKER : STK_PROCESS_TRAINER;
     double read = 0, disk = 0;
     for (int i = 0; i < w->count; i++) {
-        const stk__process_record *r = &w->records[i];
-        if (r->kind != STK_PROCESS_WORKER && r->kind != STK_PROCESS_TRAINER) continue;
-        read += r->counters[STK_COUNT_READ].last - r->counters[STK_COUNT_READ].first;
-        disk += r->counters[STK_COUNT_DISK].last - r->counters[STK_COUNT_DISK].first;
+        const stk__counter *counters = w->records[i].counters;
+        if (w->records[i].kind != kind) continue;
+        read += counters[STK_COUNT_READ].last - counters[STK_COUNT_READ].first;
+        disk += counters[STK_COUNT_DISK].last - counters[STK_COUNT_DISK].first;
     }
     return read < LEAST_READ_BYTES ? NAN : disk < read ? 1 - disk / read : 0;
 }
@@ -262,6 +264,7 @@ stk_status stk__process_watch_report(const stk__process_watch *w, stk__evidence 
     evidence->processes = stk__alloc((size_t)w->count * sizeof *evidence->processes);
     if (!evidence->processes && w->count)
         return stk__fail_memory(error, (size_t)w->count * sizeof *evidence->processes, "processes");
+    evidence->watched_s = (double)(w->last_ns - w->first_ns) * 1e-9;
     machine->workers_started = w->workers_evicted;
     machine->workers_at_once = w->workers_at_once;
     for (int i = 0; i < w->count; i++) {

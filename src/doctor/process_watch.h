@@ -29,7 +29,8 @@ void stk__process_watch_add_trainer(stk__process_watch *watch, int32_t pid);
 /* now_ns: of stk__clock_ns. False: the process of `open` has ended. */
 bool stk__process_watch_look(stk__process_watch *watch, uint64_t now_ns);
 
-/* Sets processes and machine of the evidence, which frees them. */
+/* Sets processes, machine and watched_s of the evidence, which frees them. Between looks, as often as wanted.
+ */
 stk_status stk__process_watch_report(const stk__process_watch *watch, stk__evidence *evidence,
                                      stk_error *error);
 

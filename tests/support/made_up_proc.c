@@ -53,6 +53,7 @@ void proc_put_process(const workspace *root, made_up_process p)
              p.name, p.state ? p.state : 'S', p.parent, p.faults, (long)(p.cpu_s * (double)tick + 0.5),
              p.start_ticks);
     proc_put(root, text, "proc/%d/stat", p.pid);
+    if (p.bare) return;
     snprintf(text, sizeof text, "%lld %lld 7\n", (long long)(p.cpu_s * 1e9), (long long)(p.delay_s * 1e9));
     proc_put(root, text, "proc/%d/schedstat", p.pid);
     proc_put(root, "Name:\tx\nVmSwap:\t     12 kB\n", "proc/%d/status", p.pid);

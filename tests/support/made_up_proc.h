@@ -5,6 +5,8 @@
 
 #include "support/workspace.h"
 
+#include <stdbool.h>
+
 typedef struct made_up_process {
     int pid, parent, start_ticks;
     const char *name;
@@ -14,6 +16,7 @@ typedef struct made_up_process {
     double cpu_s, delay_s;            /* of the main thread */
     long long read_bytes, disk_bytes; /* < 0: may not be read */
     int faults;
+    bool bare; /* nothing but stat can be read */
 } made_up_process;
 
 /* Writes text to a file whose name is a format. */

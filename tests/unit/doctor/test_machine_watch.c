@@ -132,6 +132,13 @@ static void without_a_quota_nothing_is_throttled(void **state)
     assert_true(evidence.machine.cpus >= 1);
 }
 
+static void put_pressures(const char *folder, const char *ending, const char *all)
+{
+    static const char *const names[] = {"cpu", "io", "memory"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        proc_put(&space, all, "%s/%s%s", folder, names[i], ending);
+}
+
 /* The trainer may be in another group than what has started it. */
 static void groups_of_another_process(void **state)
 {
@@ -141,12 +148,15 @@ static void groups_of_another_process(void **state)
     put_group("outer", 0, 0);
     put_group("inner", 10, 0);
     proc_put(&space, "200000 100000\n", "sys/fs/cgroup/inner/cpu.max");
+    put_pressures("proc/pressure", "", "some total=0\n");
+    put_pressures("sys/fs/cgroup/inner", ".pressure", "some total=9000000\n");
     open_watch();
     look(1, 77);
     look(2, 78);
     put_group("inner", 20, 10);
     look(3, 78);
     near(evidence.machine.throttled_share, 1);
+    near(evidence.machine.cpu_pressure, 0);
     near(evidence.machine.quota_cpus, 2);
     look(4, 0); /* it has ended: what was known stays */
     near(evidence.machine.quota_cpus, 2);
