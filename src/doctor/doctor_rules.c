@@ -36,6 +36,15 @@ void stk__finding_says(stk__doctor_finding *f, stk__doctor_severity severity, co
     va_end(arguments);
 }
 
+void stk__finding_adds(stk__doctor_finding *f, bool known, const char *format, ...)
+{
+    const size_t length = strlen(f->evidence);
+    va_list arguments;
+    va_start(arguments, format);
+    if (known) vsnprintf(f->evidence + length, sizeof f->evidence - length, format, arguments);
+    va_end(arguments);
+}
+
 void stk__finding_advises(stk__doctor_finding *f, const char *format, ...)
 {
     va_list arguments;

@@ -29,6 +29,8 @@ static inline stk__doctor_severity stk__severity_of_share(double share)
 
 void stk__finding_says(stk__doctor_finding *f, stk__doctor_severity severity, const char *format, ...)
     STK__PRINTF(3, 4);
+/* A part of the evidence that may be unknown: nothing is added then. */
+void stk__finding_adds(stk__doctor_finding *f, bool known, const char *format, ...) STK__PRINTF(3, 4);
 void stk__finding_advises(stk__doctor_finding *f, const char *format, ...) STK__PRINTF(2, 3);
 void stk__finding_number(stk__doctor_finding *f, const char *key, double value);
 /* The gain if so much of a step's time goes away, and nothing else is in the way: 1 / (1 - share) - 1. */

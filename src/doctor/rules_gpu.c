@@ -80,9 +80,9 @@ static stk__tristate gpu_shared(const stk__doctor_facts *facts, stk__doctor_find
     const stk__gpu_evidence *g = &facts->e->gpu;
     if (g->other_processes < 0) return STK_UNSURE;
     if (!g->other_processes) return STK_NO;
-    stk__finding_says(f, STK_DOCTOR_WARN, "%lld other processes use this GPU and %.1f GB of its memory",
-                      (long long)g->other_processes,
-                      isnan(g->other_memory_bytes) ? 0 : 1e-9 * g->other_memory_bytes);
+    stk__finding_says(f, STK_DOCTOR_WARN, "%lld other processes use this GPU", (long long)g->other_processes);
+    stk__finding_adds(f, g->other_memory_bytes > 0, " and %.1f GB of its memory",
+                      1e-9 * g->other_memory_bytes);
     stk__finding_advises(f,
                          "another GPU (CUDA_VISIBLE_DEVICES), or wait until they end: the driver lists them "
                          "(nvidia-smi)");
@@ -176,9 +176,10 @@ static stk__tristate out_of_memory(const stk__doctor_facts *facts, stk__doctor_f
     const stk__torch_evidence *t = &facts->e->torch;
     if (facts->e->hook_started != STK_YES) return STK_UNSURE;
     if (!t->out_of_memory) return STK_NO;
-    stk__finding_says(
-        f, STK_DOCTOR_CRIT, "torch.OutOfMemoryError was raised %llu times; peak %.1f of %.1f GB",
-        (unsigned long long)t->out_of_memory, 1e-9 * t->cuda_peak_bytes, 1e-9 * t->cuda_total_bytes);
+    stk__finding_says(f, STK_DOCTOR_CRIT, "torch.OutOfMemoryError was raised %llu times",
+                      (unsigned long long)t->out_of_memory);
+    stk__finding_adds(f, t->cuda_peak_bytes < t->cuda_total_bytes, "; peak %.1f of %.1f GB",
+                      1e-9 * t->cuda_peak_bytes, 1e-9 * t->cuda_total_bytes);
     stk__finding_advises(
         f, "half the batch with gradient_accumulation_steps=2, autocast, or activation checkpointing: "
            "the peak was read from the allocator");

@@ -143,10 +143,9 @@ static stk__tristate workers_many(const stk__doctor_facts *facts, stk__doctor_fi
     if (workers < 0 || !(cpus > 0)) return STK_UNSURE;
     const bool delayed = delay >= RUN_DELAY;
     if ((double)workers <= cpus || !(delayed || (double)workers > WORKERS_PER_CPU * cpus)) return STK_NO;
-    stk__finding_says(f, delayed ? STK_DOCTOR_WARN : STK_DOCTOR_INFO,
-                      "%lld workers on %.3g usable CPUs%s%.0f%s", (long long)workers, cpus,
-                      isnan(delay) ? "; memory of each worker x " : "; each waits for a CPU ",
-                      isnan(delay) ? (double)workers : 100 * delay, isnan(delay) ? "" : " % of its time");
+    stk__finding_says(f, delayed ? STK_DOCTOR_WARN : STK_DOCTOR_INFO, "%lld workers on %.3g usable CPUs",
+                      (long long)workers, cpus);
+    stk__finding_adds(f, !isnan(delay), "; each waits for a CPU %.0f %% of its time", 100 * delay);
     stk__finding_advises(f,
                          "num_workers=%.0f: the %.3g CPUs (affinity and quota, measured) cannot run more at "
                          "once",
@@ -357,11 +356,11 @@ static stk__tristate workers_busy(const stk__doctor_facts *facts, stk__doctor_fi
         "%.0f workers compute %.0f %% of the time, the main thread of their trainer (pid %d) only %.0f "
         "%%: it waits for them, or for a GPU",
         workers, 100 * cpu / workers, trainer->pid, 100 * trainer->main_thread_share);
+    stk__finding_adds(f, !isnan(facts->e->machine.cpu_share), "; %.0f %% of all CPUs are in use",
+                      100 * facts->e->machine.cpu_share);
     stk__finding_advises(
-        f,
-        "more workers if CPUs are idle (%.0f %% are in use), else less work per sample; `stoker "
-        "doctor -- CMD` names this work",
-        100 * facts->e->machine.cpu_share);
+        f, "more workers if CPUs are idle, else less work per sample; `stoker doctor -- CMD` names "
+           "this work: from outside only CPU time is measured");
     stk__finding_number(f, "workers", workers);
     stk__finding_number(f, "worker_cpu_share", cpu / workers);
     stk__finding_number(f, "main_thread_share", trainer->main_thread_share);

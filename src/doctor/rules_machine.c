@@ -32,9 +32,8 @@ static stk__tristate threads_many(const stk__doctor_facts *facts, stk__doctor_fi
     if (threads < 0 || !(cpus > 0)) return STK_UNSURE;
     if ((double)threads <= THREADS_PER_CPU * cpus) return STK_NO;
     stk__finding_says(f, delay >= RUN_DELAY ? STK_DOCTOR_WARN : STK_DOCTOR_INFO,
-                      "PyTorch computes with %lld threads, %.3g CPUs are usable%s%.0f%s", (long long)threads,
-                      cpus, isnan(delay) ? " (run delay not measured: " : "; the process waits for a CPU ",
-                      isnan(delay) ? 0 : 100 * delay, isnan(delay) ? ")" : " % of its time");
+                      "PyTorch computes with %lld threads, %.3g CPUs are usable", (long long)threads, cpus);
+    stk__finding_adds(f, !isnan(delay), "; the process waits for a CPU %.0f %% of its time", 100 * delay);
     stk__finding_advises(
         f,
         "OMP_NUM_THREADS=%.0f, or torch.set_num_threads(%.0f): as many as there are CPUs, by "
@@ -91,13 +90,12 @@ static stk__tristate quota_throttled(const stk__doctor_facts *facts, stk__doctor
     if (isnan(m->throttled_share)) return STK_UNSURE;
     if (m->throttled_share < THROTTLED) return STK_NO;
     stk__finding_says(f, m->throttled_share >= STK_SHARE_CRIT ? STK_DOCTOR_CRIT : STK_DOCTOR_WARN,
-                      "the container's CPU quota (%.3g CPUs) held its processes back for %.0f %% of the time",
-                      m->quota_cpus, 100 * m->throttled_share);
+                      "the CPU quota of the container held its processes back for %.0f %% of the time",
+                      100 * m->throttled_share);
+    stk__finding_adds(f, !isnan(m->quota_cpus), "; it grants %.3g CPUs", m->quota_cpus);
     stk__finding_advises(
-        f,
-        "raise the CPU limit of the container, or use threads and workers for %.3g CPUs only: "
-        "nr_throttled of the cgroup was read",
-        m->quota_cpus);
+        f, "raise the CPU limit of the container, or use fewer threads and workers: nr_throttled of "
+           "the cgroup was read");
     stk__finding_number(f, "throttled_share", m->throttled_share);
     stk__finding_number(f, "quota_cpus", m->quota_cpus);
     stk__finding_gain(f, fmin(m->throttled_share, 0.9), "at most: if it is never held back");
@@ -109,11 +107,10 @@ static stk__tristate memory_near_limit(const stk__doctor_facts *facts, stk__doct
     const stk__machine_evidence *m = machine_of(facts);
     if (isnan(m->memory_used_share)) return STK_UNSURE;
     if (m->memory_used_share < MEMORY_FULL) return STK_NO;
-    stk__finding_says(f, STK_DOCTOR_WARN, "%.0f %% of the usable memory is in use%s%.0f%s",
-                      100 * m->memory_used_share,
-                      m->memory_pressure >= MEMORY_PRESSURE ? "; tasks waited for memory " : " (pressure ",
-                      isnan(m->memory_pressure) ? 0 : 100 * m->memory_pressure,
-                      m->memory_pressure >= MEMORY_PRESSURE ? " % of the time" : " %)");
+    stk__finding_says(f, STK_DOCTOR_WARN, "%.0f %% of the usable memory is in use",
+                      100 * m->memory_used_share);
+    stk__finding_adds(f, m->memory_pressure >= MEMORY_PRESSURE,
+                      "; tasks waited for memory %.0f %% of the time", 100 * m->memory_pressure);
     stk__finding_advises(
         f,
         "fewer workers or a lower prefetch_factor (each keeps whole batches), or no in-memory cache "
@@ -130,8 +127,8 @@ static stk__tristate swapping(const stk__doctor_facts *facts, stk__doctor_findin
     const stk__machine_evidence *m = machine_of(facts);
     if (isnan(m->swap_in_bytes_per_s)) return STK_UNSURE;
     if (m->swap_in_bytes_per_s < SWAP_IN_BYTES_PER_S) return STK_NO;
-    stk__finding_says(f, STK_DOCTOR_CRIT, "%.1f MB/s come back from swap; %.1f GB are swapped out",
-                      1e-6 * m->swap_in_bytes_per_s, 1e-9 * m->swap_used_bytes);
+    stk__finding_says(f, STK_DOCTOR_CRIT, "%.1f MB/s come back from swap", 1e-6 * m->swap_in_bytes_per_s);
+    stk__finding_adds(f, !isnan(m->swap_used_bytes), "; %.1f GB are swapped out", 1e-9 * m->swap_used_bytes);
     stk__finding_advises(f,
                          "fewer workers or smaller caches until nothing is swapped: %.1f MB/s were measured",
                          1e-6 * m->swap_in_bytes_per_s);

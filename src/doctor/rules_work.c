@@ -132,12 +132,14 @@ static stk__tristate storage_slow(const stk__doctor_facts *facts, stk__doctor_fi
     if (isnan(read) && isnan(wait)) return STK_UNSURE;
     const bool slow = wait >= DISK_WAIT && (!facts->judged || facts->split.wait >= STK_SHARE_WARN);
     if (!(read >= STK_SHARE_WARN) && !slow) return STK_NO;
-    stk__finding_says(
-        f, read >= STK_SHARE_CRIT ? STK_DOCTOR_CRIT : STK_DOCTOR_WARN,
-        "%s%s%s%.0f %% of a step waits for file reads; loading processes wait for storage %.0f %% of "
-        "their time, %.0f MB/s are read",
-        m->storage[0] ? "data on " : "", m->storage, m->storage[0] ? ": " : "", isnan(read) ? 0 : 100 * read,
-        isnan(wait) ? 0 : 100 * wait, isnan(m->disk_read_bytes_per_s) ? 0 : 1e-6 * m->disk_read_bytes_per_s);
+    stk__finding_says(f, read >= STK_SHARE_CRIT ? STK_DOCTOR_CRIT : STK_DOCTOR_WARN,
+                      "the training waits for storage");
+    stk__finding_adds(f, m->storage[0], " (%s)", m->storage);
+    stk__finding_adds(f, !isnan(read), ": %.0f %% of a step waits for file reads", 100 * read);
+    stk__finding_adds(f, !isnan(wait), "; its processes wait for a disk or server %.0f %% of their time",
+                      100 * wait);
+    stk__finding_adds(f, !isnan(m->disk_read_bytes_per_s), "; %.0f MB/s are read",
+                      1e-6 * m->disk_read_bytes_per_s);
     stk__finding_advises(
         f, "copy the data to a local SSD, or pack small files into few large ones (`stoker pack`, "
            "WebDataset): reads are what was waited for");

@@ -61,6 +61,51 @@ static void rules_fire(void **state)
         check_fault(stk__doctor_rule_at(i));
 }
 
+static void check_texts(const stk__doctor_rule *rule, const made_evidence *m)
+{
+    stk__doctor_finding f;
+    if (ask(rule, m, &f) == STK_YES && (strstr(f.evidence, "nan") || strstr(f.advice, "nan")))
+        fail_msg("%s prints an unknown number: %s; %s", rule->id, f.evidence, f.advice);
+}
+
+/* Each number of the machine, the GPU's memory and the like missing: what a rule still says has none of them.
+ */
+static void unknown_is_not_printed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < stk__doctor_rule_count(); i++) {
+        const stk__doctor_rule *rule = stk__doctor_rule_at(i);
+        for (int unknown = 0; unknown < 14; unknown++) {
+            made_evidence m;
+            made_healthy_gpu(&m);
+            fault_of(rule)->make(&m);
+            stk__machine_evidence *machine = &m.e.machine;
+            double *const numbers[] = {&machine->cpus,
+                                       &machine->quota_cpus,
+                                       &machine->throttled_share,
+                                       &machine->cpu_pressure,
+                                       &machine->io_pressure,
+                                       &machine->memory_pressure,
+                                       &machine->cpu_share,
+                                       &machine->memory_used_share,
+                                       &machine->swap_in_bytes_per_s,
+                                       &machine->swap_used_bytes,
+                                       &machine->disk_read_bytes_per_s,
+                                       &m.e.torch.cuda_peak_bytes,
+                                       &m.e.gpu.other_memory_bytes,
+                                       &m.processes[0].run_delay_share};
+            *numbers[unknown] = NAN;
+            check_texts(rule, &m);
+        }
+        made_evidence m;
+        made_healthy_gpu(&m);
+        fault_of(rule)->make(&m);
+        m.gpus[0].hottest_c.known = STK_UNKNOWN;
+        m.e.process_count = 0;
+        check_texts(rule, &m);
+    }
+}
+
 static void rules_are_described(void **state)
 {
     (void)state;
@@ -151,9 +196,13 @@ static void ranking(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_fire),        cmocka_unit_test(rules_are_described),
-        cmocka_unit_test(silent_on_unknown), cmocka_unit_test(silent_on_healthy),
-        cmocka_unit_test(ranking),           cmocka_unit_test(silent_on_plain_loop),
+        cmocka_unit_test(rules_fire),
+        cmocka_unit_test(rules_are_described),
+        cmocka_unit_test(silent_on_unknown),
+        cmocka_unit_test(silent_on_healthy),
+        cmocka_unit_test(unknown_is_not_printed),
+        cmocka_unit_test(ranking),
+        cmocka_unit_test(silent_on_plain_loop),
     };
     return cmocka_run_group_tests_name("doctor_rules", tests, NULL, NULL);
 }
