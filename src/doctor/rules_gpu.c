@@ -29,11 +29,11 @@ static stk__tristate thermal_throttling(const stk__doctor_facts *facts, stk__doc
     if (isnan(share)) return STK_UNSURE;
     if (share < THROTTLED_HEAT) return STK_NO;
     const double hottest = facts->gpu->hottest_c.known == STK_KNOWN ? facts->gpu->hottest_c.value : NAN;
-    stk__finding_says(f, STK_DOCTOR_CRIT,
-                      "clocks were held down by heat for %.0f %% of the time (hottest %.0f °C)", 100 * share,
-                      hottest);
-    stk__finding_advises(f, "airflow, fans, a lower power limit (nvidia-smi -pl): %.0f °C were read",
-                         hottest);
+    stk__finding_says(f, STK_DOCTOR_CRIT, "clocks were held down by heat for %.0f %% of the time",
+                      100 * share);
+    stk__finding_adds(f, !isnan(hottest), "; hottest %.0f °C", hottest);
+    stk__finding_advises(f,
+                         "airflow, fans, a lower power limit (nvidia-smi -pl): the driver counted this time");
     stk__finding_number(f, "throttled_heat_share", share);
     stk__finding_number(f, "hottest_c", hottest);
     stk__finding_gain_unknown(f, "how far clocks fell is not known");

@@ -89,7 +89,7 @@ static double command_cpu(const stk__evidence *e)
         if (p->kind == STK_PROCESS_ORPHAN || isnan(p->cpu_share)) continue;
         cpu = (isnan(cpu) ? 0 : cpu) + p->cpu_share * alive / e->machine.cpus;
     }
-    return fmin(1, cpu);
+    return isnan(cpu) ? cpu : fmin(1, cpu); /* fmin would drop what is unknown */
 }
 
 /* least_wait and workers, where the number of CPUs and their load are known. */
