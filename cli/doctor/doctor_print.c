@@ -30,10 +30,10 @@ static const char *paint_severity(const page *p, stk__doctor_severity severity)
 }
 
 /* "Why      num_workers=0 …", wrapped under itself. */
-static void print_labelled(const page *p, int indent, const char *label, const char *text)
+static void print_labelled(FILE *file, int indent, const char *label, const char *text)
 {
     stk__table table;
-    stk__table_init(&table, p->view->file, 2, indent);
+    stk__table_init(&table, file, 2, indent);
     table.widths[0] = LABEL;
     stk__table_fit(&table, 1, text);
     stk__table_row(&table, (const char *const[]){label, stk__cli_text(text)});
@@ -52,7 +52,7 @@ static void print_gain(const page *p, int indent, const char *label, const stk__
     else
         snprintf(text, sizeof text, "+%.0f %% throughput (gain %.2f = %s)", 100 * f->gain, f->gain,
                  f->formula);
-    print_labelled(p, indent, label, text);
+    print_labelled(p->view->file, indent, label, text);
 }
 
 /* --- head ------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ static void print_command(const page *p)
     char text[LINE * 2];
     int length = 0;
     const int room = (int)sizeof text;
-    print_labelled(p, 0, p->view->what, e->command[0] ? e->command : "unknown");
+    print_labelled(p->view->file, 0, p->view->what, e->command[0] ? e->command : "unknown");
     if (isnan(e->watched_s)) return; /* a file */
     length += snprintf(text, sizeof text, "%.1f s", e->watched_s);
     if (split->steps)
@@ -78,11 +78,11 @@ static void print_command(const page *p)
     if (e->exit_status >= 0)
         length += snprintf(text + length, (size_t)(room - length), "; %s status %d",
                            e->stopped ? "stopped, with" : "the command ended with", e->exit_status);
-    print_labelled(p, 0, "Watched", text);
+    print_labelled(p->view->file, 0, "Watched", text);
     if (e->hook_started == STK_UNSURE || (e->hook_started == STK_YES && !e->hook_note[0])) return;
     snprintf(text, sizeof text, "%s%s%s", e->hook_started == STK_YES ? "on" : "not started",
              e->hook_note[0] ? ": " : "", e->hook_note);
-    print_labelled(p, 0, "Hook", text);
+    print_labelled(p->view->file, 0, "Hook", text);
 }
 
 static void print_gpu(const page *p)
@@ -92,7 +92,7 @@ static void print_gpu(const page *p)
     if (!gpu || gpu->util_mean_percent.known != STK_KNOWN || p->d->facts.cuda == STK_NO) return;
     snprintf(text, sizeof text, "%s: %.0f %% used", gpu->gpu && gpu->gpu->name[0] ? gpu->gpu->name : "GPU",
              gpu->util_mean_percent.value);
-    print_labelled(p, 0, "GPU", text);
+    print_labelled(p->view->file, 0, "GPU", text);
 }
 
 /* --- verdict ---------------------------------------------------------------------------------------------
@@ -125,17 +125,17 @@ static void print_verdict(const page *p)
     FILE *file = p->view->file;
     if (!p->count) {
         say_healthy(p, text);
-        print_labelled(p, 0, "Verdict", text);
+        print_labelled(p->view->file, 0, "Verdict", text);
         return;
     }
     const stk__doctor_finding *first = p->list[0];
     snprintf(text, sizeof text, "%s (%s, %s)", first->rule->title, stk__doctor_severity_name(first->severity),
              first->rule->id);
     fputs(paint_severity(p, first->severity), file);
-    print_labelled(p, 0, "Verdict", text);
+    print_labelled(p->view->file, 0, "Verdict", text);
     fputs(paint(p, STK_PAINT_OFF), file);
-    print_labelled(p, 0, "Why", first->evidence);
-    print_labelled(p, 0, "Next", first->advice);
+    print_labelled(p->view->file, 0, "Why", first->evidence);
+    print_labelled(p->view->file, 0, "Next", first->advice);
     print_gain(p, 0, "Gain", first);
 }
 
@@ -220,10 +220,10 @@ static void print_others(const page *p)
         if (i > 1) fputc('\n', p->view->file);
         snprintf(text, sizeof text, "%s (%s)", f->rule->title, f->rule->id);
         fputs(paint_severity(p, f->severity), p->view->file);
-        print_labelled(p, 2, stk__doctor_severity_name(f->severity), text);
+        print_labelled(p->view->file, 2, stk__doctor_severity_name(f->severity), text);
         fputs(paint(p, STK_PAINT_OFF), p->view->file);
-        print_labelled(p, 2, "  why", f->evidence);
-        print_labelled(p, 2, "  next", f->advice);
+        print_labelled(p->view->file, 2, "  why", f->evidence);
+        print_labelled(p->view->file, 2, "  next", f->advice);
         print_gain(p, 2, "  gain", f);
     }
 }
@@ -266,12 +266,27 @@ static void print_unmeasured_briefly(const page *p)
     }
 }
 
+void stk__doctor_print_symptom(FILE *file, const stk__symptom *symptom)
+{
+    char rules[1024] = "";
+    for (int i = 0; i < stk__doctor_rule_count(); i++) {
+        const size_t length = strlen(rules);
+        const stk__doctor_rule *rule = stk__doctor_rule_at(i);
+        if (rule->symptoms & symptom->bit)
+            snprintf(rules + length, sizeof rules - length, "%s%s", length ? ", " : "", rule->id);
+    }
+    print_labelled(file, 0, "Symptom", symptom->word);
+    print_labelled(file, 0, "Measure", symptom->next);
+    print_labelled(file, 0, "Rules", rules);
+}
+
 void stk__doctor_print(const stk__doctor_view *view, const stk__diagnosis *diagnosis)
 {
     page p = {.view = view, .d = diagnosis};
     for (int i = 0; i < diagnosis->count; i++)
-        if (!view->symptom || (diagnosis->findings[i].rule->symptoms & view->symptom))
+        if (!view->symptom || (diagnosis->findings[i].rule->symptoms & view->symptom->bit))
             p.list[p.count++] = &diagnosis->findings[i];
+    if (view->symptom) stk__doctor_print_symptom(view->file, view->symptom);
     print_command(&p);
     print_gpu(&p);
     print_verdict(&p);

@@ -20,11 +20,10 @@
 
 typedef struct doctor_job {
     stk__arguments arguments;
-    const char *duration, *fail_on, *symptom, *output_path;
+    const char *duration, *fail_on, *wanted, *output_path; /* wanted: a symptom */
     int64_t pid;
     stk__doctor_severity fail_at; /* OK: never */
-    unsigned symptom_bit;         /* 0: none */
-    const char *symptom_next;
+    const stk__symptom *symptom;  /* NULL: none */
     stk__doctor_watch watch;
     stk__evidence evidence;
     stk__run_facts run;
@@ -59,29 +58,16 @@ static int read_fail_on(doctor_job *job)
                : stk__cli_usage("doctor", "--fail-on must be info, warn or crit, not '%s'", job->fail_on);
 }
 
-static const struct symptom {
-    unsigned bit;
-    const char *word, *next;
-} symptoms[] = {
-#define SYMPTOM_ROW(id, bit, word, next) {bit, word, next},
-    STK_SYMPTOM_LIST(SYMPTOM_ROW)
-#undef SYMPTOM_ROW
-};
-enum { SYMPTOMS = sizeof symptoms / sizeof symptoms[0] };
-
 static int read_symptom(doctor_job *job)
 {
     char words[256] = "";
-    if (!job->symptom) return -1;
-    for (int i = 0; i < SYMPTOMS; i++) {
+    if (!job->wanted) return -1;
+    for (const stk__symptom *symptom = stk__symptoms; symptom->word; symptom++) {
         const size_t length = strlen(words);
-        snprintf(words + length, sizeof words - length, "%s%s", i ? ", " : "", symptoms[i].word);
-        if (strcmp(job->symptom, symptoms[i].word) != 0) continue;
-        job->symptom_bit = symptoms[i].bit;
-        job->symptom_next = symptoms[i].next;
+        snprintf(words + length, sizeof words - length, "%s%s", length ? ", " : "", symptom->word);
+        if (strcmp(job->wanted, symptom->word) == 0) job->symptom = symptom;
     }
-    return job->symptom_bit ? -1
-                            : stk__cli_usage("doctor", "no symptom '%s'; there are: %s", job->symptom, words);
+    return job->symptom ? -1 : stk__cli_usage("doctor", "no symptom '%s'; there are: %s", job->wanted, words);
 }
 
 static int check_options(doctor_job *job)
@@ -91,7 +77,7 @@ static int check_options(doctor_job *job)
         return stk__cli_usage("doctor", "a command, --pid and a folder or file are mutually exclusive");
     if (job->watch.command && !job->watch.command[0])
         return stk__cli_usage("doctor", "no command after '--'");
-    if (!job->watch.command && !job->pid && !named && !job->symptom)
+    if (!job->watch.command && !job->pid && !named && !job->wanted)
         return stk__cli_usage("doctor", "name what to examine: -- COMMAND, --pid N, a folder of a run, or a "
                                         "settings file");
     if (job->pid > INT32_MAX) return stk__cli_usage("doctor", "no process with id %lld", (long long)job->pid);
@@ -184,29 +170,15 @@ static stk_status write_json(doctor_job *job, stk_error *error)
     return status;
 }
 
-static void print_symptom(const doctor_job *job)
-{
-    fprintf(job->file, "Symptom  %s\nMeasure  %s\nRules    ", job->symptom, job->symptom_next);
-    const char *between = "";
-    for (int i = 0; i < stk__doctor_rule_count(); i++) {
-        const stk__doctor_rule *rule = stk__doctor_rule_at(i);
-        if (!(rule->symptoms & job->symptom_bit)) continue;
-        fprintf(job->file, "%s%s", between, rule->id);
-        between = ", ";
-    }
-    fprintf(job->file, "\n");
-}
-
 static int report(doctor_job *job)
 {
     stk_error error;
     if (stk__cli_json) {
         if (write_json(job, &error) != STK_OK) return stk__cli_fail(&error);
     } else {
-        if (job->symptom) print_symptom(job);
         stk__doctor_print(&(stk__doctor_view){.file = job->file,
                                               .what = job->what,
-                                              .symptom = job->symptom_bit,
+                                              .symptom = job->symptom,
                                               .times = strcmp(job->what, "Settings") != 0},
                           &job->diagnosis);
     }
@@ -229,7 +201,7 @@ static int examine(doctor_job *job)
     if (open_output(job, &error) != STK_OK) return stk__cli_fail(&error);
     int code;
     if (job->symptom && !job->watch.command && !job->pid && !job->arguments.word_count) {
-        print_symptom(job);
+        stk__doctor_print_symptom(job->file, job->symptom);
         code = STK_EXIT_GOOD;
     } else {
         code = diagnose(job, &error) == STK_OK ? report(job) : stk__cli_fail(&error);
@@ -256,8 +228,8 @@ static void print_more_help(FILE *file)
                   "nothing to examine. The command's own status is in the report. All rules:\n"
                   "docs/doctor.md.\n"
                   "\nSymptoms:\n");
-    for (int i = 0; i < SYMPTOMS; i++)
-        fprintf(file, "  %s\n", symptoms[i].word);
+    for (const stk__symptom *symptom = stk__symptoms; symptom->word; symptom++)
+        fprintf(file, "  %s\n", symptom->word);
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
@@ -281,7 +253,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "symptom",
          .value = "NAME",
          .help = "what to measure next, and only the findings that belong to this symptom",
-         .text = &job.symptom},
+         .text = &job.wanted},
     };
     job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,

@@ -24,6 +24,12 @@ const char *stk__doctor_severity_name(stk__doctor_severity severity)
     return names[severity];
 }
 
+const stk__symptom stk__symptoms[] = {
+#define STK_SYMPTOM_ROW(id, bit, word, next) {bit, word, next},
+    STK_SYMPTOM_LIST(STK_SYMPTOM_ROW)
+#undef STK_SYMPTOM_ROW
+        {0}};
+
 /* --- for the rules ---------------------------------------------------------------------------------------
  */
 

@@ -30,11 +30,16 @@ typedef enum stk__doctor_severity {
       "run 20 steps with TORCH_LOGS=recompiles,graph_breaks to see the lines that break the graph")          \
     X(NO_SPEEDUP, 32, "no-speedup",                                                                          \
       "check that the setting is in effect (findings below), then whether the step is bound by data")
-enum stk__symptom {
+enum {
 #define STK_SYMPTOM_ENUM(id, bit, word, next) STK_SYMPTOM_##id = bit,
     STK_SYMPTOM_LIST(STK_SYMPTOM_ENUM)
 #undef STK_SYMPTOM_ENUM
 };
+typedef struct stk__symptom {
+    unsigned bit;
+    const char *word, *next; /* "low-utilization"; what to measure next */
+} stk__symptom;
+extern const stk__symptom stk__symptoms[]; /* ends with one without a word */
 
 typedef struct stk__doctor_number {
     const char *key; /* with its unit: "wait_share"; NULL: the end */
