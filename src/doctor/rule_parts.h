@@ -48,6 +48,13 @@ static inline double stk__trainer_run_delay(const stk__evidence *e)
     return most;
 }
 
+/* What takes so long on a free CPU, where the training process has to wait for one. */
+static inline double stk__contended_s(const stk__evidence *e, double seconds)
+{
+    const double delay = stk__trainer_run_delay(e);
+    return seconds / (1 - (isnan(delay) ? 0 : fmin(0.98, delay)));
+}
+
 /* How much of a step the wait for data could lose with enough workers; NAN: not known. */
 static inline double stk__wait_to_save(const stk__doctor_facts *facts)
 {

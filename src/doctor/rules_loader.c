@@ -8,7 +8,7 @@
 
 /* A batch from a worker costs about as much: pickling, shared memory, a wake-up; more where processes wait
  * for a CPU. Shorter waits do not get shorter by workers. */
-#define WORKER_COST_S 0.002
+#define WORKER_COST_S 0.003
 /* Processes that share a CPU twice over mostly wait for each other. */
 #define WORKERS_PER_CPU 2.0
 /* Runnable without a CPU for so much of the time: there are too many processes. */
@@ -55,12 +55,6 @@ static void name_largest(const stk__doctor_facts *facts, char *text, size_t size
                  1e3 * largest->total_s / (double)largest->count);
 }
 
-static double worker_cost_s(const stk__doctor_facts *facts)
-{
-    const double delay = stk__trainer_run_delay(facts->e);
-    return WORKER_COST_S / (1 - (isnan(delay) ? 0 : fmin(0.9, delay)));
-}
-
 static bool is_knowable(const stk__doctor_facts *facts)
 {
     return facts->judged && facts->loader && facts->loader->num_workers >= 0;
@@ -72,7 +66,8 @@ static stk__tristate workers_zero(const stk__doctor_facts *facts, stk__doctor_fi
     if (!is_knowable(facts)) return STK_UNSURE;
     const double wait = facts->split.wait, saved = stk__wait_to_save(facts);
     const stk__doctor_severity severity = stk__severity_of_share(isnan(saved) ? wait : saved);
-    if (facts->loader->num_workers || !severity || wait_per_batch_s(facts) < worker_cost_s(facts))
+    if (facts->loader->num_workers || !severity ||
+        wait_per_batch_s(facts) < stk__contended_s(facts->e, WORKER_COST_S))
         return STK_NO;
     name_largest(facts, largest, sizeof largest);
     stk__finding_says(f, severity,

@@ -181,7 +181,8 @@ static stk__tristate giant_sample(const stk__doctor_facts *facts, stk__doctor_fi
     for (int64_t i = 0; i < facts->e->work_count; i++) {
         const stk__work_evidence *w = &facts->e->work[i];
         const double mean_s = w->count >= GIANT_CALLS ? w->total_s / (double)w->count : INFINITY;
-        if (w->max_s >= GIANT_S && w->max_s >= GIANT_TIMES * mean_s && (!giant || w->max_s > giant->max_s))
+        if (w->max_s >= stk__contended_s(facts->e, GIANT_S) && w->max_s >= GIANT_TIMES * mean_s &&
+            (!giant || w->max_s > giant->max_s))
             giant = w;
     }
     const double share = facts->loader->wait_max_s / (facts->split.wall_s);
