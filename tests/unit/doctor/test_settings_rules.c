@@ -3,6 +3,8 @@
  * YAML is read, or refused with its line. */
 #include "doctor/settings_rules.h"
 
+#include "support/fail_alloc.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,13 +121,33 @@ static void any_yaml(void **state)
     assert_int_not_equal(stk__settings_file_read("/nowhere", &file, &error), STK_OK);
 }
 
+static stk_status read_and_look_up(void *context, stk_error *error)
+{
+    stk__settings_file file;
+    stk__settings_facts facts = {.now = &file, .cpus = 8};
+    stk_status status = stk__settings_file_read(context, &file, error);
+    if (status == STK_OK) status = stk__settings_facts_look_up(&facts, error);
+    stk__settings_file_fini(&file);
+    return status;
+}
+
+static void no_memory(void **state)
+{
+    char path[] = "/tmp/stoker-settings-XXXXXX";
+    const int descriptor = mkstemp(path);
+    (void)state;
+    assert_true(descriptor >= 0 && write(descriptor, "data:\n  batch_size: 3\n", 22) == 22);
+    close(descriptor);
+    assert_true(fail_alloc_each(read_and_look_up, path) > 3);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule),
-        cmocka_unit_test(batch_and_learning_rate),
-        cmocka_unit_test(field_reports),
-        cmocka_unit_test(any_yaml),
+        cmocka_unit_test(each_rule),     cmocka_unit_test(batch_and_learning_rate),
+        cmocka_unit_test(field_reports), cmocka_unit_test(any_yaml),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("settings_rules", tests, NULL, NULL);
 }
