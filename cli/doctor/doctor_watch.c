@@ -4,7 +4,7 @@
  * command is waited for by a thread of child.c, signals come from another. */
 #include "doctor/doctor_watch.h"
 
-#include "doctor/doctor_gpus.h"
+#include "doctor/gpu_watch.h"
 
 #include "core/clock.h"
 #include "core/durable.h"
@@ -107,14 +107,14 @@ static stk_status open_all(stk__doctor_watch *w, stk__evidence *e, stk_error *er
 }
 
 /* The time at which patience with a command that was asked to end is over; 0: it was not asked. */
-static void watch_until_end(stk__doctor_watch *w, stk__doctor_gpus *gpus)
+static void watch_until_end(stk__doctor_watch *w, stk__gpu_watch *gpus)
 {
     stk_monitor_frame *frame;
     stk_error error;
     uint64_t patience_ns = 0;
     while (stk_monitor_next(w->monitor, &frame, &error) == STK_OK) {
         stk__process_watch_look(w->processes, stk__clock_ns());
-        stk__doctor_gpus_add(gpus, frame);
+        stk__gpu_watch_add(gpus, frame);
         if (atomic_load(&w->child.signaled) && !patience_ns) patience_ns = stk__clock_ns() + PATIENCE_NS;
         if (has_ended(w) || (patience_ns && stk__clock_ns() > patience_ns)) break;
     }
@@ -163,21 +163,20 @@ static void name_command(const stk__doctor_watch *w, stk__evidence *e)
                                    w->command[i]);
 }
 
-static stk_status gather(stk__doctor_watch *w, const stk__doctor_gpus *gpus, stk__evidence *e,
-                         stk_error *error)
+static stk_status gather(stk__doctor_watch *w, const stk__gpu_watch *gpus, stk__evidence *e, stk_error *error)
 {
     read_hook(w, e);
     STK__TRY(stk__process_watch_report(w->processes, e, error));
     stk_monitor_summarize(w->monitor, &e->gpus);
     e->gpus_known = true;
     e->watched_s = e->gpus.seconds;
-    stk__doctor_gpus_report(gpus, e);
+    stk__gpu_watch_report(gpus, e);
     return STK_OK;
 }
 
 stk_status stk__doctor_watch_run(stk__doctor_watch *w, stk__evidence *evidence, stk_error *error)
 {
-    static stk__doctor_gpus gpus; /* too large for a stack */
+    static stk__gpu_watch gpus; /* too large for a stack */
     w->job = -1;
     w->child = (stk__child){.pid = -1, .gate = -1, .told = -1};
     name_command(w, evidence);

@@ -345,7 +345,8 @@ static stk__tristate workers_busy(const stk__doctor_facts *facts, stk__doctor_fi
         workers++;
     }
     if (!trainer || isnan(trainer->main_thread_share)) return STK_UNSURE;
-    if (!workers || cpu / workers < FULL_THREAD || trainer->main_thread_share > WAITING_THREAD) return STK_NO;
+    if (workers < 1 || cpu / workers < FULL_THREAD || trainer->main_thread_share > WAITING_THREAD)
+        return STK_NO;
     stk__finding_says(
         f, STK_DOCTOR_WARN,
         "%.0f workers compute %.0f %% of the time, the main thread of their trainer (pid %d) only %.0f "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the GPU that a command trains on by the processes that its driver lists, and who else is there. In a
  * container the driver's ids may be those of the host: then none is ours, and nothing is said. One thread. */
-#include "doctor/doctor_gpus.h"
+#include "doctor/gpu_watch.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static double link_of(const stk_reading *r)
     return r[metrics[2]].value / r[metrics[3]].value / (double)(1u << (steps > 0 ? (unsigned)steps : 0));
 }
 
-void stk__doctor_gpus_add(stk__doctor_gpus *gpus, const stk_monitor_frame *frame)
+void stk__gpu_watch_add(stk__gpu_watch *gpus, const stk_monitor_frame *frame)
 {
     gpus->count = frame->gpu_count < STK_GPUS ? frame->gpu_count : STK_GPUS;
     for (int32_t i = 0; i < gpus->count; i++) {
@@ -44,7 +44,7 @@ static bool is_ours(const stk__evidence *e, int32_t pid)
     return false;
 }
 
-void stk__doctor_gpus_report(const stk__doctor_gpus *gpus, stk__evidence *e)
+void stk__gpu_watch_report(const stk__gpu_watch *gpus, stk__evidence *e)
 {
     for (int32_t i = 0; i < gpus->count && i < e->gpus.gpu_count; i++) {
         stk__gpu_evidence seen = {.index = i, .used = STK_YES};
