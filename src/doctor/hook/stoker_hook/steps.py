@@ -100,10 +100,9 @@ def got_batch(row, asked, samples, gradients):
     return end - at
 
 
-def begin_backward():
-    """(time, accounted) for end_backward."""
+def end_forward(at):
+    """The batch was for training; its forward ended."""
     global _batch, _begin
-    at = now()
     if not _begin:
         _begin = _forward_from or at
     if _batch:
@@ -112,6 +111,12 @@ def begin_backward():
         _batch = None
     if _forward_from:
         add(layout.CAUSE_FORWARD, max(0, at - _forward_from - (accounted - _forward_accounted)))
+
+
+def begin_backward():
+    """(time, accounted) for end_backward."""
+    at = now()
+    end_forward(at)
     return at, accounted
 
 
@@ -126,6 +131,17 @@ def begin_span():
     at = now()
     if not _begin:
         _begin = at
+    return at, accounted
+
+
+def begin_optimizer():
+    """Where no backward was seen (torch.autograd.grad, a closure) its time is forward's."""
+    global _forward_from, _forward_accounted
+    at = now()
+    if _batch or not _begin:
+        end_forward(at)
+        if _forward_from:
+            _forward_from, _forward_accounted = at, accounted
     return at, accounted
 
 
