@@ -25,11 +25,12 @@ typedef struct reading {
     stk__buffer workers; /* uint64_t pairs: seed, nanoseconds in the dataset */
 } reading;
 
-static bool read_bytes(int file, void *to, size_t size_bytes)
+static bool read_bytes(int file, void *to, size_t at, size_t size_bytes)
 {
     size_t got_bytes = 0;
     while (got_bytes < size_bytes) {
-        const ssize_t got = pread(file, (char *)to + got_bytes, size_bytes - got_bytes, (off_t)got_bytes);
+        const ssize_t got =
+            pread(file, (char *)to + got_bytes, size_bytes - got_bytes, (off_t)(at + got_bytes));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         got_bytes += (size_t)got;
@@ -44,12 +45,15 @@ static bool copy_file(int folder, const char *name, stk__hook_file *into, uint64
     if (file < 0) return false;
     struct stat facts;
     uint64_t after[STK_HOOK_WORDS];
-    const bool whole = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
-                       read_bytes(file, into, sizeof *into) && read_bytes(file, after, sizeof after);
+    bool whole = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == sizeof *into &&
+                 read_bytes(file, into, 0, offsetof(stk__hook_file, steps)) &&
+                 into->words[STK_HOOK_MAGIC] == STK_HOOK_SIGNATURE &&
+                 into->words[STK_HOOK_VERSION] == STK_HOOK_FORMAT;
+    if (whole && into->words[STK_HOOK_STEPS]) /* workers have none, and may be many */
+        whole = read_bytes(file, into->steps, offsetof(stk__hook_file, steps), sizeof into->steps);
+    whole = whole && read_bytes(file, after, 0, sizeof after);
     close(file);
-    if (!whole || into->words[STK_HOOK_MAGIC] != STK_HOOK_SIGNATURE ||
-        into->words[STK_HOOK_VERSION] != STK_HOOK_FORMAT)
-        return false;
+    if (!whole) return false;
     *steps_after = after[STK_HOOK_STEPS];
     return true;
 }

@@ -104,8 +104,8 @@ typedef struct stk__hook_file {
     uint64_t work[STK_HOOK_WORK_ROWS][STK_HOOK_WORK_WIDTH];
     uint64_t loader[STK_HOOK_LOADER_ROWS][STK_HOOK_LOADER_WIDTH];
     uint64_t optimizer[STK_HOOK_OPTIMIZER_ROWS][STK_HOOK_OPTIMIZER_WIDTH];
-    stk__hook_step steps[STK_HOOK_RING];
-    char facts[128 << 10]; /* JSON objects, one per line */
+    char facts[64 << 10];                /* JSON objects, one per line */
+    stk__hook_step steps[STK_HOOK_RING]; /* in files of trainers only are there blocks for them */
 } stk__hook_file;
 
 /* Fills torch, steps, loaders, work, sites, optimizers, trainers, hook_started and hook_note of initialized

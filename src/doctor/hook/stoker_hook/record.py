@@ -17,17 +17,21 @@ words = memoryview(memory).cast("Q")
 stopped = False
 tables = []
 after_fork = []  # functions that forget what the parent did
+GROW = 8192  # bytes of facts for which blocks are allocated at once
 _facts = []
+_path = None
+_room = 0  # bytes of facts that have blocks
 
 
 def begin(where):
-    """Opens the file; False: there is none. Its blocks are allocated now: a store into a mapped hole of a full disk would kill the process."""
-    global folder, memory, words
-    folder = where
-    name = os.path.join(where, "%d-%d%s" % (os.getpid(), now(), layout.SUFFIX))
+    """Opens the file; False: there is none."""
+    global folder, memory, words, _path, _room
+    folder, _room = where, GROW
+    name = _path = os.path.join(where, "%d-%d%s" % (os.getpid(), now(), layout.SUFFIX))
     file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.posix_fallocate(file, 0, layout.FILE_SIZE)
+        os.ftruncate(file, layout.FILE_SIZE)
+        os.posix_fallocate(file, 0, layout.FACTS_AT + GROW)
         memory = mmap.mmap(file, layout.FILE_SIZE)
     except OSError:
         os.unlink(name)
@@ -40,6 +44,16 @@ def begin(where):
     words[layout.BEGIN_NS] = now()
     words[layout.MAGIC] = layout.MAGIC_VALUE
     return True
+
+
+def allocate(at, size):
+    """Blocks for a part of the file, before it is written: a store into a mapped hole of a full disk would kill the process. They are not
+    allocated at once because workers, of which an epoch may have many new ones, need few."""
+    file = os.open(_path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.posix_fallocate(file, at, size)
+    finally:
+        os.close(file)
 
 
 def begin_again():
@@ -63,7 +77,8 @@ def begin_again():
 
 
 def leave_file():
-    global memory, words
+    global memory, words, _room
+    _room = layout.FACTS_SIZE
     memory = bytearray(layout.FILE_SIZE)
     words = memoryview(memory).cast("Q")
 
@@ -92,9 +107,13 @@ def fact(**about):
 
 
 def add_line(line):
+    global _room
     at = words[layout.FACT_BYTES]
     if at + len(line) > layout.FACTS_SIZE:
         return
+    while at + len(line) > _room:
+        allocate(layout.FACTS_AT + _room, GROW)
+        _room += GROW
     _facts.append(line)
     memory[layout.FACTS_AT + at:layout.FACTS_AT + at + len(line)] = line
     words[layout.FACT_BYTES] = at + len(line)

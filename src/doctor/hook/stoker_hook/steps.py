@@ -26,13 +26,14 @@ _forward_from = _forward_accounted = 0
 _loaders_used = False
 _leader, _stepped = None, set()
 _device_timer = None
+_allocated = False  # memory for records
 
 
 def forget():
-    global cause, accounted, busy, step_number, optimizer_seen, thread, _begin, _batches, _samples, _batch, _forward_from, _leader
+    global cause, accounted, busy, step_number, optimizer_seen, thread, _begin, _batches, _samples, _batch, _forward_from, _leader, _allocated
     cause, accounted, busy, step_number, optimizer_seen, thread = [0] * layout.CAUSES, 0, False, 0, False, threading.get_ident()
     _begin = _batches = _samples = _forward_from = 0
-    _batch = _leader = None
+    _batch, _leader, _allocated = None, None, False
     _stepped.clear()
 
 
@@ -100,10 +101,9 @@ def got_batch(row, asked, samples, gradients):
     return end - at
 
 
-def begin_backward():
-    """(time, accounted) for end_backward."""
+def end_forward(at):
+    """The batch was for training; its forward ended."""
     global _batch, _begin
-    at = now()
     if not _begin:
         _begin = _forward_from or at
     if _batch:
@@ -112,6 +112,12 @@ def begin_backward():
         _batch = None
     if _forward_from:
         add(layout.CAUSE_FORWARD, max(0, at - _forward_from - (accounted - _forward_accounted)))
+
+
+def begin_backward():
+    """(time, accounted) for end_backward."""
+    at = now()
+    end_forward(at)
     return at, accounted
 
 
@@ -126,6 +132,17 @@ def begin_span():
     at = now()
     if not _begin:
         _begin = at
+    return at, accounted
+
+
+def begin_optimizer():
+    """Where no backward was seen (torch.autograd.grad, a closure) its time is forward's."""
+    global _forward_from, _forward_accounted
+    at = now()
+    if _batch or not _begin:
+        end_forward(at)
+        if _forward_from:
+            _forward_from, _forward_accounted = at, accounted
     return at, accounted
 
 
@@ -162,9 +179,18 @@ def optimizer_gone(row):
         _leader = None
 
 
+def allocate_steps():
+    global _allocated
+    if not _allocated:
+        _allocated = True
+        record.allocate(layout.STEP_AT, layout.STEP_SIZE * layout.STEP_RECORDS)
+
+
 def close(end):
     """Writes the record of a step: number 0, the numbers, its number, how many there are."""
     global cause, step_number, _begin, _batches, _samples, _forward_from, _forward_accounted
+    if not step_number:
+        allocate_steps()
     memory, words = record.memory, record.words
     at = layout.STEP_AT + step_number % layout.STEP_RECORDS * layout.STEP_SIZE
     words[at >> 3] = 0

@@ -53,7 +53,7 @@ def before_step(optimizer, args, kwargs):
         return
     try:
         steps.thread = _get_ident()
-        _open_steps.append(steps.begin_span())
+        _open_steps.append(steps.begin_optimizer())
     except Exception as error:
         record.stop(error)
 

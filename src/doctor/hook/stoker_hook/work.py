@@ -16,7 +16,16 @@ FUNCTIONS = (("PIL.Image", "open", layout.KIND_READ, "PIL.Image.open"), ("PIL.Im
              ("torchvision.io", "decode_image", layout.KIND_DECODE, "torchvision.io.decode_image"),
              ("numpy", "load", layout.KIND_READ, "numpy.load"))
 _waiting = list(FUNCTIONS)
-_local = threading.local()  # .inner: [wall, CPU] of what was named inside of the open one; None where nothing is fetched
+LOOK_EVERY, CPU_EVERY = 32, 8  # fetches: for modules imported meanwhile; that read the CPU clock, which is a system call
+
+
+class Local(threading.local):
+    inner = None  # [wall, CPU] of what was named inside of the open one; None where nothing is fetched
+    with_cpu = False
+
+
+_local = Local()
+_fetches = 0
 
 
 def work_row(name, kind):
@@ -24,22 +33,26 @@ def work_row(name, kind):
 
 
 def measure(row, count, function, args, kwargs):
-    """Calls the function and adds its own time to the row."""
-    outer, inner = getattr(_local, "inner", None), [0, 0]
-    _local.inner = inner
-    cpu, begun = cpu_now(), now()
+    """Calls the function and adds its own time to the row. Between fetches that read it, CPU time is as much of the time as it was."""
+    local = _local
+    outer, inner, with_cpu = local.inner, [0, 0], local.with_cpu
+    local.inner = inner
+    cpu = cpu_now() if with_cpu else 0
+    begun = now()
     try:
         return function(*args, **kwargs)
     finally:
-        wall, cpu = now() - begun, cpu_now() - cpu
-        _local.inner = outer
+        wall = now() - begun
+        if with_cpu:
+            cpu = cpu_now() - cpu
+        local.inner = outer
+        own, values = wall - inner[0], row.values
         if outer is not None:
             outer[0] += wall
             outer[1] += cpu
-        own, values = max(0, wall - inner[0]), row.values
+        values[layout.WORK_CPU_NS] += max(0, cpu - inner[1]) if with_cpu else own * values[layout.WORK_CPU_NS] // (values[layout.WORK_TOTAL_NS] or 1)
         values[layout.WORK_COUNT] += count
         values[layout.WORK_TOTAL_NS] += own
-        values[layout.WORK_CPU_NS] += max(0, cpu - inner[1])
         if own > values[layout.WORK_MAX_NS]:
             values[layout.WORK_MAX_NS] = own
         row.put()
@@ -47,10 +60,15 @@ def measure(row, count, function, args, kwargs):
 
 def named(function, name, kind):
     """A wrapper that measures while a batch is fetched."""
+    row = None
+
     def measured(*args, **kwargs):
-        if getattr(_local, "inner", None) is None:
+        nonlocal row
+        if _local.inner is None:
             return function(*args, **kwargs)
-        return measure(work_row(name, kind), 1, function, args, kwargs)
+        if row is None:
+            row = work_row(name, kind)
+        return measure(row, 1, function, args, kwargs)
     return measured
 
 
@@ -76,7 +94,7 @@ def measured_compose(original):
     stand_ins = {}
 
     def run(self, *args, **kwargs):
-        if getattr(_local, "inner", None) is None:
+        if _local.inner is None:
             return original(self, *args, **kwargs)
         stand_in = stand_ins.get(id(self))
         if stand_in is None or not stand_in.fits(self.transforms):
@@ -88,7 +106,7 @@ def measured_compose(original):
 def measured_albumentation(original):
     """BasicTransform.__call__, by the class of the transform."""
     def __call__(self, *args, **kwargs):
-        if getattr(_local, "inner", None) is None:
+        if _local.inner is None:
             return original(self, *args, **kwargs)
         return measure(work_row(type(self).__name__, layout.KIND_TRANSFORM), 1, original, (self, *args), kwargs)
     return __call__
@@ -134,8 +152,11 @@ def fetched(original):
 
 
 def begin_fetch(fetcher):
-    if _waiting or SPECIAL:
+    global _fetches
+    if _fetches % LOOK_EVERY < 2:
         patch_imported()
+    _local.with_cpu = _fetches % CPU_EVERY == 0
+    _fetches += 1
     if not hasattr(fetcher, "_stoker_seen"):  # a fetcher is PyTorch's own, made for each iterator
         fetcher._stoker_seen = True
         fetcher.collate_fn = wrap.like_hidden(named(fetcher.collate_fn, "collate", layout.KIND_COLLATE))
@@ -148,7 +169,8 @@ def begin_fetch(fetcher):
 
 
 def forget():
-    _local.inner = None
+    global _fetches
+    _local.inner, _fetches = None, 0
 
 
 record.after_fork.append(forget)
