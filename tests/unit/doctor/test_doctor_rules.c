@@ -193,9 +193,91 @@ static void ranking(void **state)
     assert_string_equal(d.findings[3].rule->id, "zero_grad_kept");
 }
 
+/* --- the field reports -----------------------------------------------------------------------------------
+ */
+
+static void check_found(const made_evidence *m, const char *const *ids)
+{
+    static stk__diagnosis d;
+    stk__diagnose(&m->e, &d);
+    for (; *ids; ids++) {
+        bool found = false;
+        for (int i = 0; i < d.count; i++)
+            found = found || strcmp(d.findings[i].rule->id, *ids) == 0;
+        if (!found) fail_msg("%s was not found", *ids);
+    }
+}
+
+/* Augmentation on the CPU, 40 ms a batch, all workers busy; utilization 64 %. */
+static void report_s0(void **state)
+{
+    made_evidence m;
+    (void)state;
+    made_healthy_gpu(&m);
+    heavy_transforms(&m);
+    m.gpus[0].util_mean_percent = made_reading(64);
+    check_found(&m, (const char *const[]){"transforms_heavy", NULL});
+}
+
+/* 28 workers, AMP silently off, a compiled model that is not called, .item() every batch. */
+static void report_s1(void **state)
+{
+    made_evidence m;
+    (void)state;
+    made_healthy_gpu(&m);
+    many_workers(&m);
+    autocast_false(&m);
+    compiled_in_vain(&m);
+    item_each_step(&m);
+    check_found(&m, (const char *const[]){"amp_not_active", "compile_not_called", "sync_every_step",
+                                          "workers_many", NULL});
+}
+
+/* No workers, evaluation every epoch. */
+static void report_s2(void **state)
+{
+    made_evidence m;
+    (void)state;
+    made_healthy_gpu(&m);
+    loading_in_process(&m);
+    made_cause(&m, STK_CAUSE_EVALUATION, 25);
+    check_found(&m, (const char *const[]){"workers_zero", "evaluation_often", NULL});
+}
+
+/* NumPy and PIL on the CPU: transforms and decoding, predictions copied each step, unpinned copies. */
+static void report_s3(void **state)
+{
+    made_evidence m;
+    (void)state;
+    made_healthy_gpu(&m);
+    heavy_transforms(&m);
+    made_work(&m, STK_WORK_DECODE, "PIL.Image.load", 2);
+    predictions(&m);
+    unpinned(&m);
+    check_found(&m, (const char *const[]){"transforms_heavy", "decode_heavy", "predictions_copied",
+                                          "pin_memory_off", NULL});
+}
+
+/* A small sequence model: kernels too small, TF32 off, little memory used. */
+static void report_s4(void **state)
+{
+    made_evidence m;
+    (void)state;
+    made_healthy_gpu(&m);
+    small_kernels(&m);
+    no_tf32(&m);
+    small_batch(&m);
+    check_found(&m, (const char *const[]){"launch_bound", "tf32_off", "batch_small", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(report_s0),
+        cmocka_unit_test(report_s1),
+        cmocka_unit_test(report_s2),
+        cmocka_unit_test(report_s3),
+        cmocka_unit_test(report_s4),
         cmocka_unit_test(rules_fire),
         cmocka_unit_test(rules_are_described),
         cmocka_unit_test(silent_on_unknown),
