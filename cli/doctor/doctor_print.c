@@ -75,6 +75,9 @@ static void print_command(const page *p)
     if (e->torch.torch[0])
         length += snprintf(text + length, (size_t)(room - length), "; PyTorch %s, %s", e->torch.torch,
                            e->torch.device[0] ? e->torch.device : "device unknown");
+    if (e->trainers > 1)
+        length += snprintf(text + length, (size_t)(room - length),
+                           "; %lld training processes, steps are of one", (long long)e->trainers);
     if (e->exit_status >= 0)
         length += snprintf(text + length, (size_t)(room - length), "; %s status %d",
                            e->stopped ? "stopped, with" : "the command ended with", e->exit_status);

@@ -99,12 +99,13 @@ static stk__tristate workers_few(const stk__doctor_facts *facts, stk__doctor_fin
     const double share = facts->split.share[STK_SPLIT_FEW_WORKERS];
     const stk__doctor_severity severity = stk__severity_of_share(share);
     if (facts->loader->num_workers == 0 || !severity) return STK_NO;
-    stk__finding_says(
-        f, severity,
-        "%lld workers (%s) are busy %.0f %% of the time, and the step waits %.0f %% of its time "
-        "for them; the command uses %.0f %% of the CPUs",
-        (long long)facts->loader->num_workers, facts->loader->site, 100 * facts->split.worker_busy,
-        100 * facts->split.wait, 100 * facts->split.command_cpu);
+    stk__finding_says(f, severity,
+                      "%lld worker%s (%s), busy %.0f %% of the time; the step waits %.0f %% of its time "
+                      "for them; the command uses %.0f %% of the CPUs",
+                      (long long)facts->loader->num_workers,
+                      stk__plural((unsigned long long)facts->loader->num_workers), facts->loader->site,
+                      100 * facts->split.worker_busy, 100 * facts->split.wait,
+                      100 * facts->split.command_cpu);
     stk__finding_advises(f, "num_workers=%lld: measured, loading takes %.2f s per second of training",
                          (long long)facts->split.workers, facts->split.work);
     stk__finding_number(f, "num_workers", (double)facts->loader->num_workers);
@@ -184,9 +185,10 @@ static stk__tristate workers_not_persistent(const stk__doctor_facts *facts, stk_
     const stk__doctor_severity severity = stk__severity_of_share(share);
     if (!severity || l->persistent_workers == STK_YES) return STK_NO;
     stk__finding_says(f, severity,
-                      "persistent_workers=False (%s): %lld epochs started %lld workers each (%s); the first "
+                      "persistent_workers=False (%s): %lld epochs started %lld worker%s each (%s); the first "
                       "batch of an epoch takes %.2f s, %.0f %% of the time",
                       l->site, (long long)l->epochs, (long long)l->num_workers,
+                      stk__plural((unsigned long long)l->num_workers),
                       l->start_method[0] ? l->start_method : "start method unknown",
                       l->first_wait_s / (double)l->epochs, 100 * share);
     stk__finding_advises(f, "persistent_workers=True: %.2f s per epoch, measured, go away",
