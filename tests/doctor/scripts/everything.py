@@ -2,6 +2,7 @@
 import logging
 import time
 
+import others
 import torch
 from torch.nn.functional import cross_entropy, mse_loss
 
@@ -155,6 +156,7 @@ def main():
     workers("fork")
     workers("spawn")
     compiled()
+    others.run()
     float(torch.ones(1, requires_grad=True))  # PyTorch warns and names this line
     try:
         next(iter(torch.utils.data.DataLoader(Broken(4), num_workers=1)))

@@ -18,6 +18,7 @@ _places = {}  # id of an optimizer: (its place, weak reference, row or None)
 _open_steps = []
 _autocasts = 0  # entered since the last backward
 _print_rows = {}
+_autocast_callers = {}
 
 
 def optimizer_made(optimizer, frame):
@@ -44,7 +45,8 @@ def row_of(optimizer):
 
 def about(optimizer, place):
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
-    return {"name": type(optimizer).__name__, "site": place, "fused": optimizer.defaults.get("fused"), "foreach": optimizer.defaults.get("foreach"),
+    rate = optimizer.param_groups[0].get("lr")
+    return {"lr": float(rate) if isinstance(rate, (int, float)) else None, "name": type(optimizer).__name__, "site": place, "fused": optimizer.defaults.get("fused"), "foreach": optimizer.defaults.get("foreach"),
             "on_cuda": bool(parameters) and parameters[0].is_cuda, "parameters": len(parameters)}
 
 
@@ -102,10 +104,18 @@ def begin_backward():
 
 def autocast_counted(original):
     def __enter__(self):
-        if not _is_compiling():
+        if not _is_compiling() and is_users(sys._getframe(1).f_code):
             note_autocast(self)
         return original(self)
     return __enter__
+
+
+def is_users(code):
+    """PyTorch enters autocast by itself, too (checkpoint, export); its decorator and old names are the user's."""
+    known = _autocast_callers.get(id(code))
+    if known is None:
+        known = _autocast_callers[id(code)] = not wrap.is_inside(code) or code.co_filename.endswith("autocast_mode.py"), code
+    return known[0]
 
 
 def note_autocast(autocast):
@@ -193,6 +203,7 @@ def ended():
             settings.read(_torch)
         tensor.unpatch()  # what it keeps of the script must not outlive the script's modules
         _print_rows.clear()
+        _autocast_callers.clear()
         record.words[layout.END_NS] = now()
     except Exception as error:
         record.stop(error)

@@ -84,10 +84,14 @@ def like_hidden(wrapper):
 
 
 def around(owner, name, make):
-    """Replaces owner.name by make(original); what is not there stays away."""
+    """Replaces owner.name by make(original), also where it was defined, so that it can be pickled; what is not there stays away."""
     original = getattr(owner, name, None)
     if original is not None:
-        setattr(owner, name, like(make(original), original))
+        wrapper = like(make(original), original)
+        setattr(owner, name, wrapper)
+        home = sys.modules.get(getattr(original, "__module__", None))
+        if getattr(home, name, None) is original:
+            setattr(home, name, wrapper)
 
 
 class Noticed:
