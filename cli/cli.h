@@ -46,9 +46,9 @@ typedef struct stk__verb {
     int (*run)(const struct stk__verb *verb, int argc, char **argv); /* argv[0] is the verb; exit status */
 } stk__verb;
 
-extern const stk__verb stk__verb_augment, stk__verb_bench, stk__verb_devices, stk__verb_eval, stk__verb_load,
-    stk__verb_make, stk__verb_monitor, stk__verb_pack, stk__verb_predict, stk__verb_report, stk__verb_stats,
-    stk__verb_train;
+extern const stk__verb stk__verb_augment, stk__verb_bench, stk__verb_devices, stk__verb_doctor,
+    stk__verb_eval, stk__verb_load, stk__verb_make, stk__verb_monitor, stk__verb_pack, stk__verb_predict,
+    stk__verb_report, stk__verb_stats, stk__verb_train;
 
 /* --- main.c ------------------------------------------------------------------------------------------------
  */

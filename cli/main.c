@@ -12,19 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const stk__verb *const stk__verbs[] = {&stk__verb_make,
-                                       &stk__verb_load,
-                                       &stk__verb_augment,
-                                       &stk__verb_stats,
-                                       &stk__verb_pack,
-                                       &stk__verb_train,
-                                       &stk__verb_eval,
-                                       &stk__verb_predict,
-                                       &stk__verb_report,
-                                       &stk__verb_monitor,
-                                       &stk__verb_devices,
-                                       &stk__verb_bench,
-                                       NULL};
+const stk__verb *const stk__verbs[] = {&stk__verb_make,    &stk__verb_load,
+                                       &stk__verb_augment, &stk__verb_stats,
+                                       &stk__verb_pack,    &stk__verb_train,
+                                       &stk__verb_eval,    &stk__verb_predict,
+                                       &stk__verb_report,  &stk__verb_monitor,
+                                       &stk__verb_doctor,  &stk__verb_devices,
+                                       &stk__verb_bench,   NULL};
 
 static bool is(const char *word, const char *name)
 {

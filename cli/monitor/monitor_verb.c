@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker monitor: GPU utilization, memory, power and temperature, with a verdict. */
-#include "monitor_child.h"
+#include "child.h"
 #include "monitor_output.h"
 #include "monitor_prometheus.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU budget of this process: min(affinity mask, cgroup CPU quota), at least 1, with the reason in
+/* The CPU budget of a process: min(affinity mask, cgroup CPU quota), at least 1, with the reason in
  * words. Everything that chooses a number of threads asks here instead of counting the machine's CPUs. */
 #include "core/cpu.h"
 
@@ -36,19 +36,25 @@ static double read_quota_v1(const char *folder)
 
 static const stk__cgroup_limit quotas = {"cpu", read_quota_v2, read_quota_v1};
 
-static int count_affinity(int online)
+static int count_affinity(int32_t pid, int online)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return online; /* more than 1024 CPUs: take all */
+    if (sched_getaffinity(pid, sizeof set, &set) != 0)
+        return online; /* more than 1024 CPUs, or no such process: take all */
     return CPU_COUNT(&set);
 }
 
 stk__cpu_budget stk__cpu_budget_read(const char *root)
 {
+    return stk__cpu_budget_of(root, 0);
+}
+
+stk__cpu_budget stk__cpu_budget_of(const char *root, int32_t pid)
+{
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     stk__cpu_budget budget = {.online = online > 0 ? (int)online : 1};
-    budget.affinity = count_affinity(budget.online);
-    const double quota = stk__cgroup_tightest(root ? root : "", &quotas);
+    budget.affinity = count_affinity(pid, budget.online);
+    const double quota = stk__cgroup_tightest(root ? root : "", pid, &quotas);
     budget.quota = isfinite(quota) ? quota : 0;
     budget.cpus = budget.affinity;
     snprintf(budget.why, sizeof budget.why, "%d CPU%s", budget.cpus, budget.cpus == 1 ? "" : "s");

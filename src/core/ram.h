@@ -16,4 +16,8 @@ typedef struct stk__ram {
  */
 stk__ram stk__ram_read(const char *root);
 
+/* Memory in use of what a process may use, 0 to 1, by the machine or the cgroup that has the least left of
+ * its own; page cache does not count. pid 0: this process. NAN: unknown. */
+double stk__ram_used_share(const char *root, int32_t pid);
+
 #endif

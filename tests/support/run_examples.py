@@ -6,7 +6,7 @@ so everything before it was understood. Prints a line for each example that fail
 import shlex
 import subprocess
 
-READ_ONLY = ("stoker bench", "stoker devices --", "stoker monitor --csv", "stoker monitor --")
+READ_ONLY = ("stoker bench", "stoker devices --", "stoker monitor --csv", "stoker monitor --", "stoker doctor --")
 RUN = ("stoker monitor --demo",)  # of those above
 SMALLER = {"stoker train faces --run": ["model.width=4", "train.epochs=1"], "stoker train": ["--plan"]}
 

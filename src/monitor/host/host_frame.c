@@ -3,6 +3,7 @@
  * job's control groups. One thread. */
 #include "monitor/host/host_frame.h"
 
+#include "core/cgroup.h"
 #include "core/clock.h"
 #include "monitor/gpu_reader.h"
 #include "monitor/host/host_proc.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define WALK_GAP_NS (10 * STK_SECOND_NS) /* of the job's processes */
 enum { SECTOR_BYTES = 512, PRESSURES = 3 };
 
 /* Whether a name of diskstats is a disk; looked up once. */
@@ -24,7 +26,6 @@ struct stk__host {
     stk__host_file memory, disks, pressures[PRESSURES];
     stk__host_file groups[STK_HOST_GROUPS]; /* cpu.stat of our cgroup and its parents */
     int group_count;
-    double group_unit_s; /* of their throttled time */
     disk disk_list[STK_HOST_DISKS];
     int disk_count;
     uint64_t waited_us[PRESSURES], waited_ns; /* totals at the last read, and when that was */
@@ -33,44 +34,13 @@ struct stk__host {
     char text[STK_HOST_TEXT_BYTES];
 };
 
-static void open_group(stk__host *h, const char *mount, const char *group)
+static void open_group(void *context, const char *folder, bool unified)
 {
-    char folder[STK_HOST_PATH_BYTES];
-    const size_t least = strlen(mount);
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", mount, group) >= sizeof folder) return;
-    for (;;) {
-        if (h->group_count == STK_HOST_GROUPS) return;
-        const stk__host_file file = stk__host_file_open("%s/cpu.stat", folder);
-        if (file.file >= 0) h->groups[h->group_count++] = file;
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < least) return;
-        *slash = '\0';
-    }
-}
-
-/* The cgroups of the job, or ours: `0::/path` (version 2) or `4:cpu,cpuacct:/path` (version 1). */
-static void open_groups(stk__host *h, int32_t pid)
-{
-    char mount[STK_HOST_PATH_BYTES + 64], self[16] = "self";
-    if (pid) snprintf(self, sizeof self, "%d", (int)pid);
-    stk__host_file file = stk__host_file_open("%s/proc/%s/cgroup", h->root, self);
-    const char *line = stk__host_text(&file, h->text);
-    stk__host_file_close(&file);
-    while (line && *line && !h->group_count) {
-        const char *controllers = strchr(line, ':');
-        const char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-        const size_t length = strcspn(line, "\n");
-        if (group && group < line + length) {
-            char path[STK_HOST_PATH_BYTES];
-            const bool newer = group == controllers + 1;
-            snprintf(path, sizeof path, "%.*s", (int)(line + length - group - 1), group + 1);
-            snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s", h->root, newer ? "" : "/cpu");
-            h->group_unit_s = newer ? 1e-6 : 1e-9;
-            if (newer || strncmp(controllers + 1, "cpu,", 4) == 0 || strncmp(controllers + 1, "cpu:", 4) == 0)
-                open_group(h, mount, strcmp(path, "/") == 0 ? "" : path);
-        }
-        line += length + (line[length] == '\n');
-    }
+    stk__host *h = context;
+    (void)unified;
+    if (h->group_count == STK_HOST_GROUPS) return;
+    const stk__host_file file = stk__host_file_open("%s/cpu.stat", folder);
+    if (file.file >= 0) h->groups[h->group_count++] = file;
 }
 
 stk_status stk__host_open(stk__host **host, int32_t pid, const char *root, stk_error *error)
@@ -79,15 +49,16 @@ stk_status stk__host_open(stk__host **host, int32_t pid, const char *root, stk_e
     stk__host *h = *host = stk__alloc(sizeof *h);
     if (!h) return stk__fail_memory(error, sizeof *h, "the host's readings");
     snprintf(h->root, sizeof h->root, "%s", root ? root : "");
-    snprintf(h->job.root, sizeof h->job.root, "%s", h->root);
-    h->job.pid = pid;
+    h->job.tree.root = h->root;
+    h->job.tree.pid = pid;
+    h->job.tree.walk_gap_ns = WALK_GAP_NS;
     h->cpus.all = h->root[0];
     h->cpus.stat = stk__host_file_open("%s/proc/stat", h->root);
     h->memory = stk__host_file_open("%s/proc/meminfo", h->root);
     h->disks = stk__host_file_open("%s/proc/diskstats", h->root);
     for (int i = 0; i < PRESSURES; i++)
         h->pressures[i] = stk__host_file_open("%s/proc/pressure/%s", h->root, names[i]);
-    open_groups(h, pid);
+    stk__cgroup_climb(h->root, pid, "cpu", open_group, h);
     return STK_OK;
 }
 
@@ -161,18 +132,15 @@ static void read_disks(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
     frame->disk_written_bytes_total = stk__reading_known((double)written_sectors * SECTOR_BYTES, now_ns);
 }
 
-/* "some avg10=0.12 avg60=… total=12345": microseconds in which some task waited. */
 static void read_pressures(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
 {
     stk_reading *readings[PRESSURES] = {&frame->cpu_pressure_percent, &frame->io_pressure_percent,
                                         &frame->memory_pressure_percent};
     for (int i = 0; i < PRESSURES; i++) {
         const char *text = stk__host_text(&h->pressures[i], h->text);
-        const char *some = text ? stk__host_line(text, "some ") : NULL;
-        const char *total = some ? strstr(some, "total=") : NULL;
         uint64_t waited_us;
         readings[i]->known = text ? STK_UNKNOWN : STK_UNSUPPORTED;
-        if (!total || (total += strlen("total="), !stk__host_number(&total, &waited_us))) continue;
+        if (!text || !stk__host_pressure_us(text, &waited_us)) continue;
         if (h->waited_ns && now_ns > h->waited_ns && waited_us >= h->waited_us[i]) {
             const double share =
                 (double)(waited_us - h->waited_us[i]) * 1e3 / (double)(now_ns - h->waited_ns);
@@ -183,18 +151,17 @@ static void read_pressures(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
     h->waited_ns = now_ns;
 }
 
-/* Each cgroup counts the time throttled by its own quota: the maximum applies.
- */
+/* Each cgroup counts the time throttled by its own quota: the maximum applies. */
 static void read_groups(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
 {
     double longest_s = -1;
     for (int i = 0; i < h->group_count; i++) {
         const char *text = stk__host_text(&h->groups[i], h->text);
-        const char *at = text ? stk__host_line(text, "throttled_usec ") : NULL;
+        const char *microseconds = text ? stk__host_line(text, "throttled_usec ") : NULL; /* version 2 */
+        const char *at = text && !microseconds ? stk__host_line(text, "throttled_time ") : microseconds;
         uint64_t throttled;
-        if (text && !at) at = stk__host_line(text, "throttled_time ");
         if (!at || !stk__host_number(&at, &throttled)) continue;
-        const double seconds = (double)throttled * h->group_unit_s;
+        const double seconds = (double)throttled * (microseconds ? 1e-6 : 1e-9);
         if (seconds > longest_s) longest_s = seconds;
     }
     if (longest_s >= 0)

@@ -4,6 +4,7 @@
 #define STK_MONITOR_HOST_PROC_H
 
 #include "monitor/host/host_frame.h"
+#include "monitor/host/process_tree.h"
 
 #include <stdint.h>
 
@@ -12,8 +13,7 @@ enum {
     STK_HOST_PATH_BYTES = 1024,
     STK_HOST_TEXT_BYTES = 128 * 1024, /* /proc/stat of a large machine */
     STK_HOST_DISKS = 128,
-    STK_HOST_GROUPS = 8,   /* nested cgroups */
-    STK_HOST_MEMBERS = 512 /* processes of the job */
+    STK_HOST_GROUPS = 8 /* nested cgroups */
 };
 
 /* A file of /proc or /sys that is read repeatedly; it stays open. */
@@ -29,17 +29,8 @@ typedef struct stk__host_cpus {
     int count; /* highest number + 1 */
 } stk__host_cpus;
 
-typedef struct stk__host_member {
-    int32_t pid; /* 0: free */
-    bool alive;  /* in this read */
-} stk__host_member;
-
 typedef struct stk__host_job {
-    int32_t pid;
-    char root[STK_HOST_PATH_BYTES];
-    int count;
-    stk__host_member members[STK_HOST_MEMBERS];
-    uint64_t walked_ns;                    /* when all processes were looked at */
+    stk__process_tree tree;                /* pid 0: there is no job */
     double cpu_s;                          /* at the last read */
     uint64_t when_ns;                      /* 0: none yet */
     stk_reading cpu_percent, memory_bytes; /* at that read */
@@ -54,6 +45,10 @@ void stk__host_file_close(stk__host_file *file);
 bool stk__host_number(const char **text, uint64_t *number);
 /* Behind `key` at the beginning of a line, or NULL. */
 const char *stk__host_line(const char *text, const char *key);
+
+/* Microseconds in which some task waited, from the text of a pressure file: "some avg10=0.12 … total=12345".
+ */
+bool stk__host_pressure_us(const char *text, uint64_t *waited_us);
 
 void stk__host_read_cpus(stk__host_cpus *cpus, char *text, uint64_t now_ns, stk_host_frame *frame);
 void stk__host_read_job(stk__host_job *job, char *text, uint64_t now_ns, stk_host_frame *frame);

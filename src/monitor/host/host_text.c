@@ -65,3 +65,12 @@ const char *stk__host_line(const char *text, const char *key)
     }
     return NULL;
 }
+
+bool stk__host_pressure_us(const char *text, uint64_t *waited_us)
+{
+    const char *some = stk__host_line(text, "some ");
+    const char *total = some ? strstr(some, "total=") : NULL;
+    if (!total) return false;
+    total += strlen("total=");
+    return stk__host_number(&total, waited_us);
+}

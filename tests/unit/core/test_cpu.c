@@ -67,6 +67,18 @@ static void version_one_is_understood(void **state)
     workspace_remove(&root);
 }
 
+static void another_process_has_its_own(void **state)
+{
+    (void)state;
+    workspace root = workspace_make();
+    workspace_put(&root, "proc/self/cgroup", "0::/\n");
+    workspace_put(&root, "proc/77/cgroup", "0::/box\n");
+    workspace_put(&root, "sys/fs/cgroup/box/cpu.max", "50000 100000\n");
+    assert_true(stk__cpu_budget_of(root.path, 77).quota == 0.5);
+    assert_true(stk__cpu_budget_of(root.path, 0).quota == 0);
+    workspace_remove(&root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +86,7 @@ int main(void)
         cmocka_unit_test(the_tightest_quota_above_counts),
         cmocka_unit_test(a_quota_below_one_is_one),
         cmocka_unit_test(version_one_is_understood),
+        cmocka_unit_test(another_process_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

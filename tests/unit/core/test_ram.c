@@ -3,6 +3,7 @@
 #include "core/ram.h"
 #include "support/workspace.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,6 +91,28 @@ static void version_one_is_understood(void **state)
     workspace_remove(&root);
 }
 
+/* By whoever has the least left of its own, of another process. */
+static void the_share_in_use_is_that_of_the_tightest(void **state)
+{
+    (void)state;
+    workspace root = workspace_make();
+    assert_true(isnan(stk__ram_used_share(root.path, 77)));
+    workspace_put(&root, "proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 600 kB\n");
+    assert_float_equal(stk__ram_used_share(root.path, 77), 0.4, 1e-6);
+    workspace_put(&root, "proc/self/cgroup", "0::/\n");
+    workspace_put(&root, "proc/77/cgroup", "0::/job\n");
+    workspace_put(&root, "sys/fs/cgroup/job/memory.max", "1000000\n");
+    workspace_put(&root, "sys/fs/cgroup/job/memory.current", "900000\n");
+    workspace_put(&root, "sys/fs/cgroup/job/memory.stat", "active_file 100000\n");
+    assert_float_equal(stk__ram_used_share(root.path, 77), 0.8, 1e-6);
+    assert_float_equal(stk__ram_used_share(root.path, 0), 0.4, 1e-6);
+    workspace_put(&root, "proc/77/cgroup", "4:memory:/box\n");
+    workspace_put(&root, "sys/fs/cgroup/memory/box/memory.limit_in_bytes", "2000\n");
+    workspace_put(&root, "sys/fs/cgroup/memory/box/memory.usage_in_bytes", "9000\n");
+    assert_float_equal(stk__ram_used_share(root.path, 77), 1, 1e-6);
+    workspace_remove(&root);
+}
+
 static void this_machine_has_some(void **state)
 {
     (void)state;
@@ -105,6 +128,7 @@ int main(void)
         cmocka_unit_test(the_tightest_group_counts),
         cmocka_unit_test(a_group_that_is_full_has_nothing_left),
         cmocka_unit_test(version_one_is_understood),
+        cmocka_unit_test(the_share_in_use_is_that_of_the_tightest),
         cmocka_unit_test(this_machine_has_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

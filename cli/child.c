@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stoker monitor -- COMMAND`: a child process that waits behind a pipe until the monitor is ready, gets
- * the signals of the terminal passed on, and is waited for by a thread of its own. */
-#include "monitor_child.h"
+/* `stoker monitor -- COMMAND` and `stoker doctor -- COMMAND`: a child process that waits behind a pipe until
+ * the monitor is ready, gets the signals of the terminal passed on, and is waited for by a thread of its own.
+ */
+#include "child.h"
 
 #include "core/clock.h"
 
@@ -75,6 +76,7 @@ static void wait_for_end(void *context)
 static void pass_on(void *context, int signal_number, bool from_terminal)
 {
     stk__child *child = context;
+    atomic_store(&child->signaled, true);
     if (!from_terminal) kill(child->pid, signal_number);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child command: started, held until monitoring has begun, then run to its end. */
-#ifndef STK_CLI_MONITOR_CHILD_H
-#define STK_CLI_MONITOR_CHILD_H
+/* A child command of monitor and doctor: started, held until watching has begun, then run to its end. */
+#ifndef STK_CLI_CHILD_H
+#define STK_CLI_CHILD_H
 
 #include "cli.h"
 
@@ -12,9 +12,10 @@
 typedef struct stk__child {
     pid_t pid;
     char *const *command;
-    int gate;   /* a byte releases it; -1: it runs */
-    int told;   /* errno of a failed exec; -1: already read */
-    int status; /* of waitpid, once it has ended */
+    int gate;             /* a byte releases it; -1: it runs */
+    int told;             /* errno of a failed exec; -1: already read */
+    int status;           /* of waitpid, once it has ended */
+    atomic_bool signaled; /* it got a signal, from the terminal or from here */
     stk__thread *waiter;
     void (*when_ended)(void *context); /* from the waiter's thread */
     void *context;
