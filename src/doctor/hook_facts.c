@@ -216,6 +216,8 @@ static int64_t close_gaps(table *one)
 static void number_rows(const stk__hook_file *file, table tables[TABLES])
 {
     for (int64_t row = 0; row < STK_HOOK_SITE_ROWS; row++) {
+        if (!file->site[row][STK_HOOK_SITE_COUNT])
+            tables[SITES].named[row] = false; /* seen in a dataset only */
         if (tables[SITES].named[row])
             number_site(file->site[row], (stk__site_evidence *)tables[SITES].rows + row);
         if (tables[LOADERS].named[row])
