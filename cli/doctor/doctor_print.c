@@ -152,23 +152,22 @@ static void print_stall(const page *p)
     if (!split->steps) return;
     fprintf(p->view->file, "\nWhere a step goes (%.3g ms, mean of %llu)\n", 1e3 * split->step_s,
             (unsigned long long)split->steps);
-    stk__table_init(&table, p->view->file, 4, 2);
-    table.right[1] = table.right[2] = true;
+    stk__table_init(&table, p->view->file, 3, 2);
+    table.right[1] = true;
     table.widths[1] = 7;
-    table.widths[2] = 10;
     for (int part = 0; part < STK_SPLIT_PARTS; part++)
         if (split->share[part] >= LEAST_SHARE)
             stk__table_fit(&table, 0, stk__split_part_name((stk__split_part)part));
     for (int part = 0; part < STK_SPLIT_PARTS; part++) {
-        char percent[16], ms[24], bar[3 * BAR + 1] = "";
+        char percent[16], time[32 + 3 * BAR];
         const double share = split->share[part];
         if (share < LEAST_SHARE) continue;
         snprintf(percent, sizeof percent, "%.1f %%", 100 * share);
-        snprintf(ms, sizeof ms, "%.*f ms", split->step_s < 0.01 ? 3 : 1, 1e3 * share * split->step_s);
+        snprintf(time, sizeof time, "%7.*f ms", split->step_s < 0.01 ? 3 : 1, 1e3 * share * split->step_s);
         for (int i = 0; i < (int)lrint(share * BAR); i++)
-            strcat(bar, "█");
+            strcat(time, i ? "█" : "  █");
         stk__table_row(&table,
-                       (const char *const[]){stk__split_part_name((stk__split_part)part), percent, ms, bar});
+                       (const char *const[]){stk__split_part_name((stk__split_part)part), percent, time});
     }
 }
 

@@ -216,6 +216,8 @@ static int64_t close_gaps(table *one)
 static void number_rows(const stk__hook_file *file, table tables[TABLES])
 {
     for (int64_t row = 0; row < STK_HOOK_SITE_ROWS; row++) {
+        if (!file->site[row][STK_HOOK_SITE_COUNT])
+            tables[SITES].named[row] = false; /* seen in a dataset only */
         if (tables[SITES].named[row])
             number_site(file->site[row], (stk__site_evidence *)tables[SITES].rows + row);
         if (tables[LOADERS].named[row])
@@ -310,14 +312,26 @@ stk_status stk__hook_facts_read(const stk__hook_file *file, bool whole, stk__evi
     if (!work) return stk__fail_memory(error, STK_HOOK_WORK_ROWS * sizeof *work, "names of work");
     const stk_status status = open_tables(whole, evidence, error);
     if (status == STK_OK) {
-        table tables[TABLES] = {[SITES] = {"site", site_fields, whole ? evidence->sites : NULL,
-                                           sizeof *evidence->sites, STK_HOOK_SITE_ROWS},
-                                [WORKS] = {"work", work_fields, work, sizeof *work, STK_HOOK_WORK_ROWS},
-                                [LOADERS] = {"loader", loader_fields, whole ? evidence->loaders : NULL,
-                                             sizeof *evidence->loaders, STK_HOOK_LOADER_ROWS},
-                                [OPTIMIZERS] = {"optimizer", optimizer_fields,
-                                                whole ? evidence->optimizers : NULL,
-                                                sizeof *evidence->optimizers, STK_HOOK_OPTIMIZER_ROWS}};
+        table tables[TABLES] = {
+            [SITES] = {"site",
+                       site_fields,
+                       whole ? evidence->sites : NULL,
+                       sizeof *evidence->sites,
+                       STK_HOOK_SITE_ROWS,
+                       {false}},
+            [WORKS] = {"work", work_fields, work, sizeof *work, STK_HOOK_WORK_ROWS, {false}},
+            [LOADERS] = {"loader",
+                         loader_fields,
+                         whole ? evidence->loaders : NULL,
+                         sizeof *evidence->loaders,
+                         STK_HOOK_LOADER_ROWS,
+                         {false}},
+            [OPTIMIZERS] = {"optimizer",
+                            optimizer_fields,
+                            whole ? evidence->optimizers : NULL,
+                            sizeof *evidence->optimizers,
+                            STK_HOOK_OPTIMIZER_ROWS,
+                            {false}}};
         take_lines(file, tables, evidence);
         for (int64_t row = 0; row < STK_HOOK_WORK_ROWS; row++)
             if (tables[WORKS].named[row] && file->work[row][STK_HOOK_WORK_COUNT])

@@ -11,7 +11,7 @@ import unittest
 
 PROBE = os.environ["HOOK_PROBE"]
 SCRIPTS = pathlib.Path(__file__).resolve().parent / "scripts"
-LIMIT_S = 120
+LIMIT_S = 280
 
 
 class Run:
