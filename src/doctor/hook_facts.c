@@ -313,25 +313,20 @@ stk_status stk__hook_facts_read(const stk__hook_file *file, bool whole, stk__evi
     const stk_status status = open_tables(whole, evidence, error);
     if (status == STK_OK) {
         table tables[TABLES] = {
-            [SITES] = {"site",
-                       site_fields,
-                       whole ? evidence->sites : NULL,
-                       sizeof *evidence->sites,
-                       STK_HOOK_SITE_ROWS,
-                       {false}},
-            [WORKS] = {"work", work_fields, work, sizeof *work, STK_HOOK_WORK_ROWS, {false}},
-            [LOADERS] = {"loader",
-                         loader_fields,
-                         whole ? evidence->loaders : NULL,
-                         sizeof *evidence->loaders,
-                         STK_HOOK_LOADER_ROWS,
-                         {false}},
-            [OPTIMIZERS] = {"optimizer",
-                            optimizer_fields,
-                            whole ? evidence->optimizers : NULL,
-                            sizeof *evidence->optimizers,
-                            STK_HOOK_OPTIMIZER_ROWS,
-                            {false}}};
+            [SITES] = {.key = "site", .fields = site_fields, .row_bytes = sizeof *evidence->sites},
+            [WORKS] = {.key = "work", .fields = work_fields, .row_bytes = sizeof *work, .rows = work},
+            [LOADERS] = {.key = "loader", .fields = loader_fields, .row_bytes = sizeof *evidence->loaders},
+            [OPTIMIZERS] = {
+                .key = "optimizer", .fields = optimizer_fields, .row_bytes = sizeof *evidence->optimizers}};
+        tables[SITES].room = STK_HOOK_SITE_ROWS;
+        tables[WORKS].room = STK_HOOK_WORK_ROWS;
+        tables[LOADERS].room = STK_HOOK_LOADER_ROWS;
+        tables[OPTIMIZERS].room = STK_HOOK_OPTIMIZER_ROWS;
+        if (whole) {
+            tables[SITES].rows = evidence->sites;
+            tables[LOADERS].rows = evidence->loaders;
+            tables[OPTIMIZERS].rows = evidence->optimizers;
+        }
         take_lines(file, tables, evidence);
         for (int64_t row = 0; row < STK_HOOK_WORK_ROWS; row++)
             if (tables[WORKS].named[row] && file->work[row][STK_HOOK_WORK_COUNT])

@@ -96,7 +96,9 @@ def trainer():
         settings = transformers.TrainingArguments(folder, num_train_epochs=1, per_device_train_batch_size=4, gradient_accumulation_steps=2, report_to=[],
                                                   use_cpu=True, disable_tqdm=True, save_strategy="no", logging_strategy="no", seed=1)
         model = Model()
-        transformers.Trainer(model, settings, train_dataset=rows).train()
+        trainer = transformers.Trainer(model, settings, train_dataset=rows)
+        trainer.remove_callback(transformers.PrinterCallback)  # prints times
+        trainer.train()
         print([parameter.double().sum().item() for parameter in model.parameters()])
 
 
