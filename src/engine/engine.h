@@ -85,6 +85,7 @@ typedef struct stk__engine_info {
     bool dry;               /* as the option says */
     uint64_t program_bytes; /* host memory of a process that trains with it, beside tensors, batches and what
                                grows with the network: code, libraries, stacks (engine_program.c) */
+    const char *memory_why; /* why plans of its host memory are estimates; NULL: they are not */
     bool graphs;            /* it was asked for graphs and has them */
     char graphs_why[96];    /* asked for, but it has none: why; else empty */
     bool draws; /* since the first dropout was created: it draws on its device, wants sample_ids there, and

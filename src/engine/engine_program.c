@@ -25,11 +25,11 @@ uint64_t stk__engine_program_bytes(const stk__engine *engine)
     return rows[0].bytes;
 }
 
-/* PyTorch on CPUs: what its operators allocate (torch_inside.c) lies in one piece of memory. Convolutions and
- * 16-bit types bring code, and what oneDNN generates, as measured with the same command. */
+/* PyTorch on CPUs: what its operators allocate (torch_inside.c) lies in one piece of memory. Convolutions
+ * bring code, and what oneDNN generates, as measured with the same command; those in bf16 some more. */
 uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load)
 {
-    enum { CODE_BYTES = 24 * MB, HALF_BYTES = 7 * MB };
+    enum { CODE_BYTES = 24 * MB, BF16_BYTES = 3 * MB };
     if (strcmp(info->name, "torch") != 0 || info->device != STK_DEVICE_CPU) return 0;
-    return (load->convolves ? CODE_BYTES : 0) + (load->half ? HALF_BYTES : 0) + load->inside_bytes;
+    return (load->convolves ? CODE_BYTES : 0) + (load->bf16 ? BF16_BYTES : 0) + load->inside_bytes;
 }

@@ -11,7 +11,7 @@ uint64_t stk__engine_program_bytes(const stk__engine *engine);
 typedef struct stk__engine_load {
     uint64_t inside_bytes; /* the most of stk__op_needs.inside_bytes */
     bool convolves;        /* there are convolutions */
-    bool half;             /* mixed precision */
+    bool bf16;             /* mixed precision in bf16; fp16 is widened (torch.c) */
 } stk__engine_load;
 uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load);
 
