@@ -206,6 +206,8 @@ typedef struct stk__op_needs {
                              descriptors and generated code; an estimate */
     bool dx_apart;        /* its dx may not lie in dy's memory, though the form allows it */
     size_t inside_bytes;  /* not the caller's either: what the library allocates while it runs; 0: none */
+    size_t adding_bytes;  /* the same where gradients are added up (stk__op_io.add_dparam) */
+    bool generates;       /* the library generates code for it that library_bytes does not count */
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */

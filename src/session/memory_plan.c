@@ -55,10 +55,11 @@ static bool convolves(const stk__pass_report *report)
 }
 
 /* What depends on the trainer's tensors, from all that does not. */
-static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
+static void add_tensors(const stk__trainer_info *info, bool adds_up, stk__memory_plan *plan)
 {
-    const stk__engine_load load = {.inside_bytes = info->inside_bytes,
+    const stk__engine_load load = {.inside_bytes = adds_up ? info->adding_bytes : info->inside_bytes,
                                    .convolves = convolves(info->report),
+                                   .generating_ops = info->generating_ops,
                                    .bf16 = info->half == STK_DTYPE_BF16};
     const uint64_t tensors = info->model_bytes + info->pass_bytes;
     plan->model_bytes = info->model_bytes;
@@ -78,7 +79,7 @@ static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk_
                            stk__run_predictions_bytes(s, info->network->task);
     plan->estimate_why = info->engine->memory_why;
     if (info->engine->device != STK_DEVICE_CPU) plan->cuda_bytes = CUDA_BYTES;
-    add_tensors(info, plan);
+    add_tensors(info, s->train.accumulation > 1, plan);
 }
 
 stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,

@@ -256,7 +256,7 @@ static bool is_native(const stk__torch *engine, const stk__op_spec *spec)
 /* Batch norm's gradient is a new tensor, which PyTorch may fill in several goes through dy. */
 static stk_status fit_host(stk__op *op, stk_error *error)
 {
-    op->needs.inside_bytes = stk__torch_inside_bytes(op);
+    stk__torch_plan_inside(op);
     op->needs.dx_apart = op->spec.kind == STK_OP_BATCH_NORM;
     if (op->engine->info.dry || !stk__torch_of(op->engine)->places) return STK_OK;
     return stk__torch_room_grow(op->needs.inside_bytes, error);
