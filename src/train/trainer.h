@@ -155,7 +155,7 @@ typedef struct stk__trainer_info {
                              and the passes themselves */
     size_t inside_bytes, adding_bytes; /* as in stk__pass_report, most of all passes */
     int generating_ops;
-    int value;            /* of the task: decides which checkpoint is best */
+    int value; /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */
     bool
