@@ -19,16 +19,22 @@ enum { BAR = 30, BEFORE_BAR = 36, CELL = 32, LABEL = 11 /* columns of "  device 
 /* --- before step 1 ---------------------------------------------------------------------------------------
  */
 
+static const char *bound_word(const stk__memory_plan *plan)
+{
+    return plan->estimate_why ? "about" : "at most";
+}
+
 static void print_memory(const stk__session *s, const stk__trainer_info *info, FILE *to)
 {
-    fprintf(to, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
-            stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
-            stk__cli_bytes((double)info->pass_bytes));
+    fprintf(to, "  memory   %s %s: %s for weights and optimizer state, %s for activations",
+            bound_word(&s->plan), stk__cli_bytes((double)s->plan.planned_bytes),
+            stk__cli_bytes((double)info->model_bytes), stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
         fprintf(to, " (%s recomputed)", stk__cli_count((uint64_t)info->report->recomputed_layers, "layer"));
     fprintf(to, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
     if (s->plan.cache_bytes) fprintf(to, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
     fprintf(to, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
+    if (s->plan.estimate_why) fprintf(to, "           an estimate: %s\n", s->plan.estimate_why);
 }
 
 static void print_network(const stk__trainer_info *info, FILE *to)
@@ -173,11 +179,12 @@ stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error
     } rows[] = {{"batches", p->batch_bytes},       {"cache", p->cache_bytes},
                 {"temporary", p->temporary_bytes}, {"CUDA itself", p->cuda_bytes},
                 {s->device, p->device_bytes},      {"program", p->program_bytes},
-                {"at most", p->planned_bytes}};
+                {bound_word(p), p->planned_bytes}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].bytes) fprintf(to, "  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
     fprintf(to, "for ");
     print_batches(s, to);
+    if (p->estimate_why) fprintf(to, "an estimate: %s\n", p->estimate_why);
     char verdict[256];
     stk__memory_verdict_text(&s->verdict, verdict, sizeof verdict);
     fprintf(to, "%s\n", verdict);

@@ -85,6 +85,7 @@ typedef struct stk__engine_info {
     bool dry;               /* as the option says */
     uint64_t program_bytes; /* host memory of a process that trains with it, beside tensors, batches and what
                                grows with the network: code, libraries, stacks (engine_program.c) */
+    const char *memory_why; /* why plans of its host memory are estimates; NULL: they are not */
     bool graphs;            /* it was asked for graphs and has them */
     char graphs_why[96];    /* asked for, but it has none: why; else empty */
     bool draws; /* since the first dropout was created: it draws on its device, wants sample_ids there, and
@@ -205,6 +206,8 @@ typedef struct stk__op_needs {
                              descriptors and generated code; an estimate */
     bool dx_apart;        /* its dx may not lie in dy's memory, though the form allows it */
     size_t inside_bytes;  /* not the caller's either: what the library allocates while it runs; 0: none */
+    size_t adding_bytes;  /* the same where gradients are added up (stk__op_io.add_dparam) */
+    bool generates;       /* the library generates code for it that library_bytes does not count */
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */

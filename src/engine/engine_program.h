@@ -9,9 +9,10 @@ uint64_t stk__engine_program_bytes(const stk__engine *engine);
 
 /* Tensors that an engine's library makes for itself while a network is trained on the host. */
 typedef struct stk__engine_load {
-    uint64_t inside_bytes; /* the most of stk__op_needs.inside_bytes */
+    uint64_t inside_bytes; /* the most of stk__op_needs.inside_bytes, or adding_bytes */
     bool convolves;        /* there are convolutions */
-    bool half;             /* mixed precision */
+    int generating_ops;    /* of a pass: stk__op_needs.generates */
+    bool bf16;             /* mixed precision in bf16; fp16 is widened (torch.c) */
 } stk__engine_load;
 uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load);
 

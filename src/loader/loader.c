@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/logger.h"
 #include "core/sized.h"
+#include "loader/loader_memory.h"
 #include "loader/pump.h"
 #include "source/kinds.h"
 
@@ -60,7 +61,8 @@ static stk_status make_workers(stk_loader *loader, stk_error *error)
 static stk_status make_slots(stk_loader *loader, stk_error *error)
 {
     const size_t count = (size_t)loader->slot_count;
-    const stk__slot_memory memory = {stk__loader_partner(loader), loader->pinned};
+    const stk__slot_memory memory = {stk__loader_partner(loader), loader->pinned,
+                                     stk__loader_fills(loader, loader->info.batch_size)};
     loader->slots = stk__alloc(count * sizeof *loader->slots);
     loader->in_flight = stk__alloc(count * sizeof *loader->in_flight);
     if (!loader->slots || !loader->in_flight)

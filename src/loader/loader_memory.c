@@ -47,6 +47,16 @@ static uint64_t staged_bytes(const stk_loader *loader, int64_t samples)
            ((uint64_t)layout->channels + layout->masks);
 }
 
+static uint64_t epoch_samples(const stk_loader *loader)
+{
+    return loader->stream.count / loader->stream.ranks;
+}
+
+bool stk__loader_fills(const stk_loader *loader, int64_t batch_size)
+{
+    return epoch_samples(loader) >= (uint64_t)batch_size;
+}
+
 /* The rest of the last large page of an array of which only the first samples are used. */
 static uint64_t huge_rest(uint64_t sample_bytes, int64_t batch_size, int64_t samples)
 {
@@ -63,7 +73,8 @@ static uint64_t touched_bytes(const stk_loader *loader, int64_t batch_size, int6
     const stk__layout layout = layout_at(loader, samples);
     uint64_t bytes = layout.total_bytes + staged_bytes(loader, samples) + PAGE_BYTES;
     if (samples == batch_size) return bytes;
-    if (!layout.store.remote && layout_at(loader, batch_size).view_offset >= HUGE_BYTES) {
+    if (!layout.store.remote && stk__loader_fills(loader, batch_size) &&
+        layout_at(loader, batch_size).view_offset >= HUGE_BYTES) {
         const uint64_t masks = layout.store.mixed ? 2 : 1;
         bytes += huge_rest(layout.image_bytes, batch_size, samples) +
                  masks * huge_rest(layout.mask_bytes, batch_size, samples);
@@ -83,7 +94,7 @@ static bool sees_full_batch(uint64_t slot, uint64_t slots, uint64_t epoch_steps,
 
 stk__loader_epoch stk__loader_epoch_at(const stk_loader *loader, int64_t batch_size)
 {
-    const uint64_t size = (uint64_t)batch_size, count = loader->stream.count / loader->stream.ranks;
+    const uint64_t size = (uint64_t)batch_size, count = epoch_samples(loader);
     const int64_t rest = loader->stream.drop_last ? 0 : (int64_t)(count % size);
     return (stk__loader_epoch){count / size + (rest > 0), rest ? rest : batch_size};
 }

@@ -23,6 +23,8 @@ typedef struct stk__loader_epoch {
     int64_t last_batch_size; /* batch_size if it is full, or if a short one is left out */
 } stk__loader_epoch;
 stk__loader_epoch stk__loader_epoch_at(const stk_loader *loader, int64_t batch_size);
+/* There are enough samples for a full batch. */
+bool stk__loader_fills(const stk_loader *loader, int64_t batch_size);
 
 /* Slots at a batch size: as many as are wanted, within limits.memory. */
 typedef struct stk__slot_choice {

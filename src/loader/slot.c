@@ -61,7 +61,8 @@ stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_
     const size_t note_bytes = (size_t)layout->places * sizeof *slot->file_notes;
     slot->file_notes = stk__alloc(note_bytes);
     if (!slot->file_notes) return stk__fail_memory(error, note_bytes, "the notes about files");
-    STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
+    const size_t touched_bytes = memory.filled ? layout->view_offset : 0;
+    STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, touched_bytes, error));
     if (stk__device_keeps(memory.device)) STK__TRY(reserve_on_device(slot, layout, memory, error));
     if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
     const stk__host_memory planned = {slot->memory.data + layout->spare_offset,

@@ -41,10 +41,11 @@ typedef struct stk__slot {
     uint64_t returned_ns;       /* when, if the state is that */
 } stk__slot;
 
-/* device: that batches go through; NULL: none. pinned: its part of the host's memory shall be. */
+/* device: that batches go through; NULL: none. pinned: its part of the host's memory shall be. filled: there
+ * are enough samples for a full batch; else large pages would take more than is used. */
 typedef struct stk__slot_memory {
     stk__device *device;
-    bool pinned;
+    bool pinned, filled;
 } stk__slot_memory;
 
 stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,

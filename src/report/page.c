@@ -12,6 +12,8 @@
 
 #define NOT_A_CHARACTER "\xef\xbf\xbd"
 
+enum { REST_BYTES = 256 << 10 }; /* of a page, after its picture */
+
 static void put(stk__page *page, const void *data, size_t size_bytes)
 {
     if (page->status == STK_OK) page->status = stk__buffer_append(&page->text, data, size_bytes, page->error);
@@ -72,9 +74,12 @@ void stk__page_text(stk__page *page, const char *text)
     if (text) stk__page_text_part(page, text, strlen(text));
 }
 
+/* A picture is most of a page: the text grows once for it, and for what follows. */
 void stk__page_base64(stk__page *page, const uint8_t *data, size_t size_bytes)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const size_t most = page->text.size_bytes + (size_bytes + 2) / 3 * 4 + REST_BYTES;
+    if (page->status == STK_OK) page->status = stk__buffer_reserve(&page->text, most, page->error);
     for (size_t i = 0; i < size_bytes; i += 3) {
         const size_t left = size_bytes - i;
         const uint32_t bits = (uint32_t)data[i] << 16 | (uint32_t)(left > 1 ? data[i + 1] : 0) << 8 |

@@ -34,6 +34,8 @@
 
 #define STK_RUN_KEY_PEAK_MEMORY    "peak_memory_bytes"
 #define STK_RUN_KEY_PLANNED_MEMORY "planned_memory_bytes"
+#define STK_RUN_KEY_ESTIMATE_WHY                                                                             \
+    "planned_memory_estimate_reason" /* why a run may take more; null: it will not */
 #define STK_RUN_KEY_MODEL          "model_bytes"
 #define STK_RUN_KEY_ACTIVATION     "activation_bytes"
 #define STK_RUN_KEY_BATCHES        "batch_bytes"     /* of a plan only */

@@ -6,6 +6,7 @@
 #include "session/memory_plan.h"
 
 #include "session/loader_feed.h"
+#include "session/run_predictions.h"
 #include "session/session.h"
 
 #include "core/process.h"
@@ -46,16 +47,6 @@ static void add_loader(const stk__session *s, const stk_loader *loader, int64_t 
     plan->device_batch_bytes += memory.device_bytes;
 }
 
-/* Pictures of predictions for the report: twelve cells of 256 pixels a side at most, and one sample. */
-static uint64_t report_bytes(const stk__session *s)
-{
-    enum { SHEET = 12 * 256 * 256 * 3 };
-    const stk_loader_info *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
-    if (!val || !val->w) return 0;
-    const uint64_t pixels = (uint64_t)val->w * (uint64_t)val->h, sheet = 12 * 3 * pixels;
-    return (sheet < SHEET ? sheet : SHEET) + pixels * ((uint64_t)val->channels + 1);
-}
-
 static bool convolves(const stk__pass_report *report)
 {
     for (int i = 0; i < report->row_count; i++)
@@ -64,11 +55,12 @@ static bool convolves(const stk__pass_report *report)
 }
 
 /* What depends on the trainer's tensors, from all that does not. */
-static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
+static void add_tensors(const stk__trainer_info *info, bool adds_up, stk__memory_plan *plan)
 {
-    const stk__engine_load load = {.inside_bytes = info->inside_bytes,
+    const stk__engine_load load = {.inside_bytes = adds_up ? info->adding_bytes : info->inside_bytes,
                                    .convolves = convolves(info->report),
-                                   .half = info->half != STK_DTYPE_NONE};
+                                   .generating_ops = info->generating_ops,
+                                   .bf16 = info->half == STK_DTYPE_BF16};
     const uint64_t tensors = info->model_bytes + info->pass_bytes;
     plan->model_bytes = info->model_bytes;
     plan->pass_bytes = info->pass_bytes;
@@ -83,9 +75,11 @@ static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
 static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk__memory_plan *plan)
 {
     const stk__trainer_info *info = stk__trainer_describe(trainer);
-    plan->program_bytes += info->engine->program_bytes + info->library_bytes + report_bytes(s);
+    plan->program_bytes += info->engine->program_bytes + info->library_bytes +
+                           stk__run_predictions_bytes(s, info->network->task);
+    plan->estimate_why = info->engine->memory_why;
     if (info->engine->device != STK_DEVICE_CPU) plan->cuda_bytes = CUDA_BYTES;
-    add_tensors(info, plan);
+    add_tensors(info, s->train.accumulation > 1, plan);
 }
 
 stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,
@@ -209,6 +203,7 @@ static void judge_host(const stk__session *s, const char *root, stk__memory_verd
     const stk__ram ram = stk__ram_read(root);
     *v = (stk__memory_verdict){.known = ram.known,
                                .fits = true,
+                               .estimate = s->plan.estimate_why != NULL,
                                .needed_bytes = s->plan.planned_bytes,
                                .available_bytes = ram.available_bytes + stk__process_resident_bytes(),
                                .whose = ram.whose};
@@ -225,6 +220,7 @@ static void judge_device(const stk__session *s, int64_t free_bytes, stk__memory_
     if (s->plan.device_bytes <= room) return;
     *v = (stk__memory_verdict){.known = true,
                                .on_device = true,
+                               .estimate = true,
                                .needed_bytes = s->plan.device_bytes,
                                .available_bytes = room,
                                .whose = s->device};
@@ -268,7 +264,8 @@ void stk__memory_verdict_text(const stk__memory_verdict *v, char *text, size_t s
     if (!v->known)
         snprintf(text, size, "the memory that is available is unknown");
     else if (v->fits)
-        snprintf(text, size, "fits: %s of the %s that %s has available", needed, available, v->whose);
+        snprintf(text, size, "fits: %s%s of the %s that %s has available", v->estimate ? "about " : "",
+                 needed, available, v->whose);
     else
         snprintf(text, size, "does not fit: %s has %s available: %s", v->whose, available, advice);
 }
@@ -289,7 +286,7 @@ stk_status stk__memory_refuse(const stk__memory_verdict *v, stk_error *error)
     if (v->fits) return STK_OK;
     advice_text(v, advice, sizeof advice);
     stk__fail(error, STK_ERROR_MEMORY, "training needs %s%s of memory, %s has %s available",
-              v->on_device ? "about " : "", size_text(v->needed_bytes, needed), v->whose,
+              v->estimate ? "about " : "", size_text(v->needed_bytes, needed), v->whose,
               size_text(v->available_bytes, available));
     stk__error_hint(error, "%s; run.force=true starts all the same", advice);
     return STK_ERROR_MEMORY;

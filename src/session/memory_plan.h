@@ -22,6 +22,7 @@ typedef struct stk__memory_plan {
     uint64_t temporary_bytes; /* tensors of the engine's library while it computes; 0: none that is known */
     uint64_t model_bytes, pass_bytes; /* on the GPU, if there is one */
     uint64_t planned_bytes;           /* all of it that is on the host */
+    const char *estimate_why;         /* why a run may take more than that; NULL: it will not */
     /* On a GPU, estimates; 0: none. */
     uint64_t device_batch_bytes; /* the second half of the training part's slots */
     uint64_t device_bytes;       /* model, activations, batches, and … */
@@ -32,6 +33,7 @@ typedef struct stk__memory_verdict {
     bool known; /* how much memory is free */
     bool fits;
     bool on_device;                   /* what is too small is the GPU's */
+    bool estimate;                    /* needed_bytes is one */
     uint64_t needed_bytes;            /* there */
     uint64_t available_bytes;         /* to this process, with what it has already */
     const char *whose;                /* "the machine", "the cgroup", "cuda:0" */

@@ -116,11 +116,18 @@ static void put_score(json_t *report, const stk__run_report *r, const stk__train
     put_real(report, STK_RUN_KEY_LOSS, r->logged ? r->log.score.loss : NAN);
 }
 
+static void put_estimate_why(json_t *report, const stk__session *s)
+{
+    const char *why = s->plan.estimate_why;
+    put(report, STK_RUN_KEY_ESTIMATE_WHY, why ? json_string(why) : json_null());
+}
+
 static void put_memory(json_t *report, const stk__session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     put_bytes(report, STK_RUN_KEY_PEAK_MEMORY, stk__process_peak_bytes());
     put_bytes(report, STK_RUN_KEY_PLANNED_MEMORY, s->plan.planned_bytes);
+    put_estimate_why(report, s);
     put_bytes(report, STK_RUN_KEY_MODEL, info->model_bytes);
     put_bytes(report, STK_RUN_KEY_ACTIVATION, info->pass_bytes);
 }
@@ -241,6 +248,7 @@ json_t *stk__plan_json(const stk__session *s)
         put_bytes(plan, STK_RUN_KEY_PLANNED_DEVICE, s->plan.device_bytes);
         put_bytes(plan, STK_RUN_KEY_CUDA, s->plan.cuda_bytes);
     }
+    put_estimate_why(plan, s);
     put_bytes(plan, STK_RUN_KEY_CACHE, s->plan.cache_bytes);
     put_real(plan, STK_RUN_KEY_SAMPLE_FLOPS, info->report->step_flops / (double)info->pass_samples);
     put_bytes(plan, STK_RUN_KEY_TEMPORARY, s->plan.temporary_bytes);

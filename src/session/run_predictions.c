@@ -21,6 +21,17 @@ static int room_of(stk__task task)
                                              : STK_PREDICTIONS_CLASSES;
 }
 
+static int least(int room, uint64_t samples)
+{
+    return (uint64_t)room < samples ? room : (int)samples;
+}
+
+/* Of the sheet: samples, then the worst ones. */
+static int32_t rows_of(stk__task task, const stk_loader_info *data)
+{
+    return least(room_of(task), data->sample_count) + least(STK_PREDICTIONS_WORST, data->sample_count);
+}
+
 /* --- looking at batches ------------------------------------------------------------------------------------
  */
 
@@ -115,13 +126,10 @@ stk_status stk__run_predictions_init(stk__run_predictions *a, const stk__session
     if (!session->val_loader) return STK_OK;
     a->loader = session->val_loader;
     a->data = stk_loader_describe(session->val_loader);
-    a->room = room_of(a->task);
-    if ((uint64_t)a->room > a->data->sample_count) a->room = (int)a->data->sample_count;
-    const uint64_t worst =
-        a->data->sample_count < STK_PREDICTIONS_WORST ? a->data->sample_count : STK_PREDICTIONS_WORST;
+    a->room = least(room_of(a->task), a->data->sample_count);
     STK__TRY(stk__confusion_init(&a->confusion, session, error));
     if (!stk__task_reads_windows(a->task))
-        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, a->room + (int32_t)worst, error));
+        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, rows_of(a->task, a->data), error));
     stk__trainer_watch(session->trainer, look, a);
     return STK_OK;
 }
@@ -130,6 +138,13 @@ void stk__run_predictions_fini(stk__run_predictions *a)
 {
     stk__confusion_fini(&a->confusion);
     stk__eval_sheet_fini(&a->sheet);
+}
+
+uint64_t stk__run_predictions_bytes(const stk__session *session, stk__task task)
+{
+    if (!session->val_loader || stk__task_reads_windows(task)) return 0;
+    const stk_loader_info *data = stk_loader_describe(session->val_loader);
+    return stk__eval_sheet_bytes(task, data, rows_of(task, data));
 }
 
 /* --- files -------------------------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ typedef struct stk__run_predictions { /* init/fini; zeroed: keeps nothing */
 stk_status stk__run_predictions_init(stk__run_predictions *answers, const stk__session *session,
                                      stk_error *error);
 void stk__run_predictions_fini(stk__run_predictions *answers);
+/* What they take at most, also while they are written: of a session whose network has this task. */
+uint64_t stk__run_predictions_bytes(const stk__session *session, stk__task task);
 
 /* Writes the files, if there was an evaluation. */
 stk_status stk__run_predictions_write(stk__run_predictions *answers, stk__run_folder *folder,

@@ -153,8 +153,9 @@ typedef struct stk__trainer_info {
     size_t model_bytes, pass_bytes; /* memory of its own */
     size_t library_bytes; /* of a dry one: on the host, for operations of all passes, by the engine's library
                              and the passes themselves */
-    size_t inside_bytes;  /* as in stk__pass_report, of all passes */
-    int value;            /* of the task: decides which checkpoint is best */
+    size_t inside_bytes, adding_bytes; /* as in stk__pass_report, most of all passes */
+    int generating_ops;
+    int value; /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */
     bool

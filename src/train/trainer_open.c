@@ -88,6 +88,8 @@ static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n,
     const stk__pass_report *report = stk__pass_describe(t->passes[which]);
     t->info.library_bytes += report->library_bytes;
     if (report->inside_bytes > t->info.inside_bytes) t->info.inside_bytes = report->inside_bytes;
+    if (report->adding_bytes > t->info.adding_bytes) t->info.adding_bytes = report->adding_bytes;
+    if (report->generating_ops > t->info.generating_ops) t->info.generating_ops = report->generating_ops;
     if (!t->info.engine->dry || which == main_pass(t)) return STK_OK;
     t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes);
     stk__pass_destroy(&t->passes[which]); /* its sizes are noted */

@@ -4,4 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/build build program
-python3 tests/train/plan_check.py build/cli/stoker --count "${PLAN_CASES:-300}" --seed "${PLAN_SEED:-1}" --examples examples
+python3 tests/train/plan_check.py build/cli/stoker --count "${PLAN_CASES:-300}" --seed "${PLAN_SEED:-1}" --known --examples examples

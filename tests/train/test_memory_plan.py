@@ -65,9 +65,49 @@ class Arithmetic(unittest.TestCase):
         status, out, err = run([*words, "--plan", "--json", "-q"], self.folder, variables={"STOKER_TORCH": self.folder})
         self.assertEqual(status, 0, err)
         self.assertEqual(json.loads(out)["engine"], "torch")
+        self.assertIn("not known", json.loads(out)["planned_memory_estimate_reason"])  # there is no file with its version
         status, _, err = run([*words, "--plan", "-q"], self.folder, variables={"STOKER_TORCH": "/nowhere"})
         self.assertEqual(status, 1)
         self.assertIn("PyTorch", err)
+
+    def test_a_plan_for_an_unknown_pytorch_is_an_estimate(self):
+        """Of one that is known it holds; the version is read from the file beside the library."""
+        os.mkdir(os.path.join(self.folder, "lib"))
+        for name, text in (("lib/libtorch_cpu.so", "no library"), ("version.py", "")):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        words = ["train", "make:gray?count=40", "image_size=32", "run.engine=torch", "run.device=cpu", "--plan"]
+        variables = {"STOKER_TORCH": os.path.join(self.folder, "lib")}
+        for line, known in (("__version__ = '2.10.0+cu128'", True), ("__version__ = '2.15.0'", True), ("__version__ = '2.99.0'", False),
+                            ("__version__ = '3.0.0'", False), ("__version__ = 'main'", False), ("", False)):
+            with open(os.path.join(self.folder, "version.py"), "w", encoding="utf-8") as file:
+                file.write(f"from typing import Optional\n{line}\n")
+            status, out, err = run([*words, "--json", "-q"], self.folder, variables=variables)
+            self.assertEqual(status, 0, err)
+            self.assertEqual(json.loads(out)["planned_memory_estimate_reason"] is None, known, line)
+            status, out, err = run([*words, "-q"], self.folder, variables=variables)
+            self.assertEqual(status, 0, err)
+            self.assertEqual("  at most  " in out, known, out)
+            self.assertEqual("\nan estimate: this PyTorch is not known" in out and "fits: about " in out, not known, out)
+
+    @unittest.skipIf("--slow" in sys.argv or not os.environ.get("STOKER_TORCH") or not shutil.which("cc"), "no PyTorch, or no compiler")
+    def test_a_run_with_an_unknown_pytorch_says_estimate(self):
+        """The real one behind a library that says another version."""
+        real = os.environ["STOKER_TORCH"]
+        with open(os.path.join(self.folder, "newer.c"), "w", encoding="utf-8") as file:
+            file.write("unsigned long long aoti_torch_abi_version(void);\n"
+                       "unsigned long long aoti_torch_abi_version(void) { return 2ULL << 56 | 99ULL << 48; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", "libtorch_cpu.so", "newer.c", "-Wl,-soname,newer", "-Wl,--no-as-needed", f"-L{real}",
+                        "-l:libtorch_cpu.so", f"-Wl,-rpath,{real}", "-Wl,--allow-shlib-undefined"], cwd=self.folder, check=True)
+        words = ["train", "make:gray?count=8", "image_size=32", "model.width=2", "batch_size=4", "epochs=1", "run.engine=torch",
+                 "run.device=cpu", "--run", "run", "--json"]
+        for folder, known in ((self.folder, False), (real, True)):
+            status, out, err = run(words, self.folder, variables={"STOKER_TORCH": folder})
+            self.assertEqual(status, 0, err)
+            self.assertEqual(json.loads(out)["planned_memory_estimate_reason"] is None, known)
+            self.assertEqual("an estimate: this PyTorch is not known" in err, not known, err)
+            self.assertEqual("memory   at most" in err, known, err)
+            shutil.rmtree(os.path.join(self.folder, "run"))
 
     def test_flops_of_a_sample_do_not_depend_on_the_batch(self):
         for name, root in ROOTS.items():

@@ -116,6 +116,8 @@ static stk_status open_library(const stk__torch_api **api, const char *device, s
 
 static const char half_why[] = "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them";
 
+static const char memory_why[] = "this PyTorch is not known to Stoker; it may allocate more";
+
 static void describe(stk__torch *made, const stk__engine_options *options)
 {
     stk__engine_info *info = &made->front.info;
@@ -143,12 +145,13 @@ static void describe(stk__torch *made, const stk__engine_options *options)
 /* A plan's: PyTorch is looked for, but not opened. */
 static stk_status open_dry(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
-    STK__TRY(stk__torch_api_find(error));
+    stk__torch_version version;
+    STK__TRY(stk__torch_api_find(&version, error));
     stk__torch *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
     made->front.ops = &stk__engine_torch;
     stk__torch_device_plan(options->device, &made->device);
-    const bool gpu = made->device.dry_gpu;
+    const bool gpu = made->device.dry_gpu, known = gpu || stk__torch_place_knows(version);
     made->front.info = (stk__engine_info){.name = stk__engine_torch.name,
                                           .version = "PyTorch",
                                           .threads = options->threads,
@@ -156,6 +159,7 @@ static stk_status open_dry(stk__engine **engine, const stk__engine_options *opti
                                           .bf16 = gpu ? STK_HALF_FAST : STK_HALF_NATIVE,
                                           .f16 = gpu ? STK_HALF_FAST : STK_HALF_NATIVE,
                                           .half_why = half_why,
+                                          .memory_why = known ? NULL : memory_why,
                                           .device = gpu ? STK_DEVICE_CUDA : STK_DEVICE_CPU,
                                           .device_index = made->device.index,
                                           .dry = true};
@@ -181,7 +185,10 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     describe(made, options);
     if (stk__torch_device_is_host(&made->device))
         made->places = stk__torch_place_open(api->library, api->minor);
-    if (made->places) stk__torch_room_open();
+    if (made->places)
+        stk__torch_room_open();
+    else if (stk__torch_device_is_host(&made->device))
+        made->front.info.memory_why = memory_why;
     prepare_thread(&made->front);
     status = make_constants(made, error);
     if (status != STK_OK) {
@@ -225,20 +232,31 @@ static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, st
     return round_tensor(target, source, STK_DTYPE_NONE, error);
 }
 
+/* Convolutions of 16 bits. Where the CPU lacks the instructions (of fp16 few have them) PyTorch does not hand
+ * them to oneDNN: it lays out the input of every output pixel, of a 3x3 kernel nine times the whole batch,
+ * and takes twice as long as in f32. */
+static bool convolves_half(const stk__torch *engine, stk_dtype half)
+{
+    if (!stk__torch_device_is_host(&engine->device)) return true;
+    return half == STK_DTYPE_BF16 && stk__cpu_level_found() >= STK_CPU_AVX512;
+}
+
 /* Products take what they are given in 16 bits, whatever the rest is; others where everything is of one type.
  * What is left is widened around our own f32 operation (half_op.h, by PyTorch's copies): LSTM, which keeps
  * its states in f32, affine, pixels that must be gathered, and the ends of a network. */
-static bool is_native(const stk__op_spec *spec)
+static bool is_native(const stk__torch *engine, const stk__op_spec *spec)
 {
     if (spec->kind == STK_OP_LSTM || spec->kind == STK_OP_AFFINE) return false;
-    if (stk__op_is_product(spec->kind)) return spec->kind == STK_OP_LINEAR || !stk__conv_must_gather(spec);
+    if (spec->kind == STK_OP_LINEAR) return true;
+    if (stk__op_is_product(spec->kind))
+        return convolves_half(engine, spec->half) && !stk__conv_must_gather(spec);
     return !spec->f32_inputs && !spec->f32_output;
 }
 
 /* Batch norm's gradient is a new tensor, which PyTorch may fill in several goes through dy. */
 static stk_status fit_host(stk__op *op, stk_error *error)
 {
-    op->needs.inside_bytes = stk__torch_inside_bytes(op);
+    stk__torch_plan_inside(op);
     op->needs.dx_apart = op->spec.kind == STK_OP_BATCH_NORM;
     if (op->engine->info.dry || !stk__torch_of(op->engine)->places) return STK_OK;
     return stk__torch_room_grow(op->needs.inside_bytes, error);
@@ -246,7 +264,8 @@ static stk_status fit_host(stk__op *op, stk_error *error)
 
 static stk_status create_op(stk__op *op, stk_error *error)
 {
-    if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
+    if (op->spec.half && !is_native(stk__torch_of(op->engine), &op->spec))
+        return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
     if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device)) STK__TRY(fit_host(op, error));
     if (op->spec.kind == STK_OP_DROPOUT && !op->engine->info.dry) stk__torch_draws_open(op->engine);

@@ -3,6 +3,9 @@
  * checked for its version, and reduced to the stable C interface. Once per process. */
 #include "engine/torch/torch_cuda.h"
 
+#include "core/file.h"
+#include "core/memory.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
@@ -165,12 +168,37 @@ static void prepare_allocator(void)
 #endif
 }
 
-stk_status stk__torch_api_find(stk_error *error)
+/* torch/version.py says what torch/lib is: "__version__ = '2.15.0+cu132'". */
+static stk__torch_version read_version_file(const char *library)
+{
+    enum { FILE_BYTES = 1 << 16 };
+    static const char name[] = "__version__ = '";
+    char path[PATH_MAX + 16];
+    stk__buffer text = {0};
+    stk__torch_version version = {0};
+    const char *end = strrchr(library, '/');
+    snprintf(path, sizeof path, "%.*s/../version.py", end ? (int)(end - library) : 0, library);
+    if (stk__file_read(path, FILE_BYTES, &text, NULL) == STK_OK &&
+        stk__buffer_append(&text, "", 1, NULL) == STK_OK) {
+        const char *at = strstr((const char *)text.data, name);
+        if (at && sscanf(at + sizeof name - 1, "%d.%d", &version.major, &version.minor) != 2)
+            version = (stk__torch_version){0};
+    }
+    stk__buffer_fini(&text);
+    return version;
+}
+
+stk_status stk__torch_api_find(stk__torch_version *version, stk_error *error)
 {
     char path[PATH_MAX];
     const stk__torch_api *api;
-    if (find_path(path, sizeof path) && access(path, R_OK) == 0) return STK_OK;
-    return stk__torch_api_open(&api, error);
+    if (find_path(path, sizeof path) && access(path, R_OK) == 0) {
+        *version = read_version_file(path);
+        return STK_OK;
+    }
+    STK__TRY(stk__torch_api_open(&api, error));
+    *version = (stk__torch_version){api->major, api->minor};
+    return STK_OK;
 }
 
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)

@@ -67,7 +67,11 @@ typedef struct stk__torch_api {
 /* Opened once per process, by whoever comes first; a failed attempt may be repeated. STK_ERROR_UNSUPPORTED:
  * not there, or too old, and what to do. */
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error);
-/* Is there one? It is opened only where no file can be looked at: on the path of shared libraries. */
-stk_status stk__torch_api_find(stk_error *error);
+/* Is there one, and which? It is opened only where no file can be looked at: on the path of shared libraries;
+ * otherwise its version is read from the file beside the library. */
+typedef struct stk__torch_version {
+    int major, minor; /* 0: unknown */
+} stk__torch_version;
+stk_status stk__torch_api_find(stk__torch_version *version, stk_error *error);
 
 #endif

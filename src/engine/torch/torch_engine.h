@@ -67,7 +67,7 @@ stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *avera
                               const stk__tensor_list *value, double decay, stk_error *error);
 
 /* What PyTorch allocates for itself during a run of the operation on a CPU, at most (torch_inside.c). */
-size_t stk__torch_inside_bytes(const stk__op *op);
+void stk__torch_plan_inside(stk__op *op); /* into its needs */
 
 static inline stk__torch *stk__torch_of(const stk__engine *engine)
 {

@@ -42,9 +42,42 @@ static size_t entropy_bytes(const stk__op *op)
     return rows * ENTROPY_ROW + weighted;
 }
 
+static bool convolves(const stk__op *op)
+{
+    return op->spec.kind == STK_OP_CONV || op->spec.kind == STK_OP_CONV_TRANSPOSE;
+}
+
+/* PyTorch's own rule in float32 (at::native::ConvParams::use_mkldnn): small pictures one by one, and 1x1
+ * kernels on one thread, are not worth the way to oneDNN. */
+static bool is_onednns(const stk__op *op)
+{
+    enum { SMALL_VALUES = 20480, LARGE_KERNEL = 4, SAMPLES = 16 };
+    const stk__op_spec *s = &op->spec;
+    const int64_t n = s->input[0].dim[0];
+    const bool strided = s->stride[0] > 1 || s->stride[1] > 1 || s->dilation[0] > 1 || s->dilation[1] > 1,
+               wide = s->kernel[0] != 1 || s->kernel[1] != 1,
+               large = s->kernel[0] >= LARGE_KERNEL && s->kernel[1] >= LARGE_KERNEL;
+    if (s->half) return true; /* others are widened (torch.c) */
+    return (strided || n >= SAMPLES || wide || op->engine->info.threads > 1) &&
+           (s->groups > 1 || large || n > 1 || stk__shape_count(&s->input[0]) > SMALL_VALUES);
+}
+
+/* Without oneDNN: the inputs of each output pixel side by side, forward and for a gradient; of 1x1 kernels
+ * they are x itself. */
+static size_t columns_bytes(const stk__op *op)
+{
+    const stk__shape *x = &op->spec.input[0], *y = &op->form.output;
+    const stk__shape *small = op->spec.kind == STK_OP_CONV ? y : x,
+                     *deep = op->spec.kind == STK_OP_CONV ? x : y;
+    const int64_t pixels = small->dim[0] * small->dim[1] * small->dim[2],
+                  window = deep->dim[3] * op->spec.kernel[0] * op->spec.kernel[1];
+    return window == deep->dim[3] ? 0 : (size_t)(2 * pixels * window) * sizeof(float);
+}
+
 static size_t inside_bytes(const stk__op *op)
 {
     const stk__shape *x = &op->spec.input[0];
+    if (convolves(op) && !is_onednns(op)) return columns_bytes(op);
     switch (op->spec.kind) {
     case STK_OP_CONV:
         return WEIGHT_COPIES * blocked_bytes(op);
@@ -71,7 +104,15 @@ static size_t inside_bytes(const stk__op *op)
     }
 }
 
-size_t stk__torch_inside_bytes(const stk__op *op)
+/* Gradients that are added to others come to lie beside them first. */
+static size_t gradient_bytes(const stk__op *op)
 {
-    return inside_bytes(op) + SMALL_BYTES;
+    return stk__op_is_product(op->spec.kind) ? bytes_of(&op->form.param[0].shape) : 0;
+}
+
+void stk__torch_plan_inside(stk__op *op)
+{
+    op->needs.inside_bytes = inside_bytes(op) + SMALL_BYTES;
+    op->needs.adding_bytes = op->needs.inside_bytes + gradient_bytes(op);
+    op->needs.generates = convolves(op) && is_onednns(op);
 }

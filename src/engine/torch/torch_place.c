@@ -240,6 +240,11 @@ static bool replace_usual(void *library, int minor)
     return state.open;
 }
 
+bool stk__torch_place_knows(stk__torch_version version)
+{
+    return version.major == STK_TORCH_MAJOR && version.minor <= NEWEST;
+}
+
 bool stk__torch_place_open(void *library, int minor)
 {
     pthread_mutex_lock(&state.lock);

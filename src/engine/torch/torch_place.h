@@ -19,6 +19,8 @@
 /* Once per process, after PyTorch was opened. false: this PyTorch is not one that it is known to work with,
  * and nothing was changed. library: what dlopen returned. */
 bool stk__torch_place_open(void *library, int minor);
+/* For plans, which do not open PyTorch: is it a version that this was seen with? */
+bool stk__torch_place_knows(stk__torch_version version);
 
 /* Arenas whose places may be handed out; of the host. */
 void stk__torch_place_add(const stk__arena *arena);

@@ -111,14 +111,26 @@ static void print_title(const stk__eval_sheet *sheet, const stk__session *sessio
 /* --- the sheet ---------------------------------------------------------------------------------------------
  */
 
+static stk__sheet_form form_of_rows(const stk__eval_sheet *sheet, int32_t rows)
+{
+    return (stk__sheet_form){.columns = stk__eval_sheet_has_trios(sheet->task) ? STK_EVAL_COLUMNS : 1,
+                             .rows = rows,
+                             .shape = shape_of(sheet)};
+}
+
 stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
                                  stk_error *error)
 {
     STK__TRY(prepare(sheet, session, rows, error));
-    const stk__sheet_form form = {.columns = stk__eval_sheet_has_trios(sheet->task) ? STK_EVAL_COLUMNS : 1,
-                                  .rows = rows,
-                                  .shape = shape_of(sheet)};
+    const stk__sheet_form form = form_of_rows(sheet, rows);
     return stk__sheet_init(&sheet->sheet, &form, error);
+}
+
+uint64_t stk__eval_sheet_bytes(stk__task task, const stk_loader_info *data, int32_t rows)
+{
+    const stk__eval_sheet sheet = {.task = task, .data = data};
+    const stk__sheet_form form = form_of_rows(&sheet, rows);
+    return stk__sheet_bytes(&form) + (uint64_t)data->w * (uint64_t)data->h * ((uint64_t)data->channels + 1);
 }
 
 stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *session, int32_t count,

@@ -33,6 +33,8 @@ stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *sess
  * Masks and points: image, truth, prediction; classes: only the image. */
 stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
                                  stk_error *error);
+/* What that takes at most, also while it is written. */
+uint64_t stk__eval_sheet_bytes(stk__task task, const stk_loader_info *data, int32_t rows);
 void stk__eval_sheet_fini(stk__eval_sheet *sheet);
 
 /* A stk__trainer_look: draws what of the batch belongs on the sheet. */

@@ -143,6 +143,17 @@ stk_status stk__sheet_init(stk__sheet *sheet, const stk__sheet_form *form, stk_e
     return stk__buffer_reserve(&sheet->cell, (size_t)sheet->cell_w * (size_t)sheet->cell_h * 4, error);
 }
 
+/* The encoder has all pixels again, filtered, and room for as much if they do not compress. */
+uint64_t stk__sheet_bytes(const stk__sheet_form *form)
+{
+    enum { COPIES = 3, CELL_BYTES = 4, COMPRESSOR_BYTES = 700 << 10 };
+    stk__sheet sheet = {.columns = form->columns, .rows = form->rows};
+    size_cells(&sheet, form);
+    const stk__pixels all = stk__sheet_pixels(&sheet);
+    return COPIES * (uint64_t)all.w * (uint64_t)all.h * 3 +
+           CELL_BYTES * (uint64_t)sheet.cell_w * (uint64_t)sheet.cell_h + COMPRESSOR_BYTES;
+}
+
 void stk__sheet_fini(stk__sheet *sheet)
 {
     stk__buffer_fini(&sheet->pixels);

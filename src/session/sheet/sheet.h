@@ -44,6 +44,8 @@ typedef struct stk__sheet {
 /* Cells have the shape of the pictures, at most 256 px wide or high; with texts at least 192 px. */
 stk_status stk__sheet_init(stk__sheet *sheet, const stk__sheet_form *form, stk_error *error);
 void stk__sheet_fini(stk__sheet *sheet);
+/* What a sheet of this form takes at most: its pixels, and what writing them as PNG needs. */
+uint64_t stk__sheet_bytes(const stk__sheet_form *form);
 
 typedef struct stk__sheet_place {
     int32_t column, row;

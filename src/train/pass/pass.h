@@ -62,7 +62,9 @@ typedef struct stk__pass_report {
     size_t scratch_bytes;
     size_t
         library_bytes; /* kept for the operations by the engine's library, and by us for handles of tensors */
-    size_t inside_bytes; /* most that the engine's library allocates while it runs one operation */
+    size_t inside_bytes; /* most that the engine's library allocates while it runs one operation … */
+    size_t adding_bytes; /* … and adds gradients up */
+    int generating_ops;  /* stk__op_needs.generates */
     int64_t param_count;
     int recomputed_layers;
     int fused_layers;     /* relus that the layers before them compute */

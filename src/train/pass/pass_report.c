@@ -35,8 +35,11 @@ static const char *word_of(const stk__pass_node *node)
 
 static void count_inside(stk__pass_report *report, const stk__op *op)
 {
-    const size_t bytes = op ? stk__op_memory(op).inside_bytes : 0;
-    if (bytes > report->inside_bytes) report->inside_bytes = bytes;
+    if (!op) return;
+    const stk__op_needs needs = stk__op_memory(op);
+    if (needs.inside_bytes > report->inside_bytes) report->inside_bytes = needs.inside_bytes;
+    if (needs.adding_bytes > report->adding_bytes) report->adding_bytes = needs.adding_bytes;
+    report->generating_ops += needs.generates;
 }
 
 static void fill_row(stk__pass *pass, int index)
