@@ -54,8 +54,8 @@ static const char *const functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], FAULTY = 7, GPUS = 8 };
 
-/* On a busy machine the thread of a healthy GPU may get no CPU for a while, which its note says; but then most
- * of the frames are in time. */
+/* On a busy machine the thread of a healthy GPU may get no CPU for a while, which its note says; but then
+ * most of the frames are in time. */
 static void check_healthy(const stk_gpu_frame *gpu)
 {
     static int frames, late;
