@@ -139,6 +139,17 @@ class Loader:
                                    augment_text(augment), _device_text(device), num_workers is None)
         info = self._raw.describe()
         self._length, self._has_images, self._on_gpu = info["batches_per_epoch"], info["height"] > 0, info["resident"]
+        self._warn_of_empty_batches(info, int(dict([*pairs, *self._implied]).get(b"ranks", b"1")))
+
+    @staticmethod
+    def _warn_of_empty_batches(info, ranks):
+        """A mean over an empty batch is NaN, and its gradients would reach all ranks."""
+        steps, left = divmod(info["sample_count"], info["batch_size"] * ranks)
+        if 0 < left < ranks and steps < info["batches_per_epoch"]:
+            import warnings
+
+            warnings.warn(f"the last batch of an epoch is empty on {ranks - left} of {ranks} ranks ({left} samples are left); "
+                          "drop_last=True leaves it out", stacklevel=3)
 
     def _fill_in(self, pairs):
         """What is PyTorch's default and not the library's: [n c h w] float32, masks int64; and the rank."""

@@ -4,8 +4,10 @@
 again, set_epoch, resume."""
 import itertools
 import json
+import pathlib
 import pickle
 import unittest
+import warnings
 
 import python_case
 from python_case import COUNT, flat, ids_of
@@ -125,6 +127,18 @@ class Contract(python_case.Case):
         parts = [ids_of(self.open(shuffle=False, rank=rank, ranks=2)) for rank in (0, 1)]
         self.assertEqual([number for pair in zip(*parts) for ids in pair for number in ids], whole)
         self.assertEqual(len(self.open(rank=0, ranks=2)), 3)
+
+    def test_ranks_without_samples(self):
+        for ranks, batch_size, empty in ((3, 7, 2), (2, 7, 0), (4, 5, 2), (2, 11, 0)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                counts = [len(list(self.open(rank=rank, ranks=ranks, batch_size=batch_size))[-1].ids) for rank in range(ranks)]
+                self.open(rank=0, ranks=ranks, batch_size=batch_size, drop_last=True)
+            self.assertEqual(counts.count(0), empty)
+            self.assertEqual(len(caught), ranks if empty else 0)
+            for warning in caught:
+                self.assertRegex(str(warning.message), f"is empty on {empty} of {ranks} ranks .*drop_last=True")
+                self.assertEqual(pathlib.Path(warning.filename).name, "python_case.py")  # where the loader was opened
 
     def test_rank_of_the_environment(self):
         script = "import stoker, sys; loader = stoker.Loader(sys.argv[1], batch_size=4, shuffle=False); print([b.ids.tolist() for b in loader])"
