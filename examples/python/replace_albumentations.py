@@ -3,6 +3,7 @@
 """stoker.Loader in place of a DataLoader with Albumentations: 512 x 512 faces and masks, decoded with OpenCV, trained at 64 x 64.
 No flip: Albumentations would leave the left eye a left one; Stoker exchanges such classes (flip_pairs)."""
 import os
+import pathlib
 from typing import Any
 
 import shared
@@ -21,8 +22,8 @@ SIDE, BATCH, WORKERS = 64, 16, 2
 
 class Faces(Dataset[tuple[torch.Tensor, torch.Tensor]]):
     def __init__(self, folder: Any, transform: Any) -> None:
-        self.images = sorted((folder / "images").iterdir())
-        self.masks = sorted((folder / "masks").iterdir())
+        self.images = sorted(pathlib.Path(folder, "images").iterdir())
+        self.masks = sorted(pathlib.Path(folder, "masks").iterdir())
         self.transform = transform
 
     def __len__(self) -> int:

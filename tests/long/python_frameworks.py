@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 import stoker
 
+TREE = pathlib.Path(__file__).resolve().parents[2]
 COUNT, BATCH, EPOCHS = 44, 4, 3
 STEPS = COUNT // BATCH  # of an epoch
 TORN = (1, 5, 10, 11, 12, 16, 22, 27, 32)  # steps after which a training is resumed; 11 and 22 are ends of epochs
@@ -74,6 +76,24 @@ class Case(unittest.TestCase):
             ids = sorted(number for at, numbers in seen if at == epoch for number in numbers)
             self.assertEqual(ids, list(range(COUNT)), f"epoch {epoch}")
         self.assertEqual({at for at, _ in seen}, set(range(EPOCHS)))
+
+
+class Readme(Case):
+    def test_before_and_after(self):
+        """Both loops of README: one epoch of them, on the same files."""
+        sys.path.insert(0, str(TREE / "examples" / "python"))
+        from replace_albumentations import A, DataLoader, Faces
+
+        subprocess.run([os.environ["STOKER"], "make", "faces", self.folder / "faces", "--count", "6", "-q"], check=True)
+        section = (TREE / "README.md").read_text().split("## Use it from Python")[1]
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        seen = []
+        for code in re.findall(r"```python\n(.*?)```", section, re.S)[:2]:
+            code = code.replace("range(10)", "range(1)").replace("...\n", "seen.append((images.shape, images.dtype, masks.shape, masks.dtype))\n")
+            exec(code, {"A": A, "DataLoader": DataLoader, "Faces": Faces, "seen": seen})
+        self.assertEqual(seen, [((6, 3, 512, 512), torch.float32, (6, 512, 512), torch.int64)] * 2)
 
 
 class Lightning(Case):
