@@ -5,6 +5,7 @@ takes a DataLoader, and its checkpoints have the place in the middle of an epoch
 import logging
 import random
 import time
+import warnings
 from typing import Any
 
 import shared
@@ -55,8 +56,9 @@ class Classifier(lightning.LightningModule):
         images, labels = batch
         self.log("accuracy", (self.net(images).argmax(1) == labels).float().mean(), batch_size=len(labels))
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=2e-3)
+    def configure_optimizers(self) -> Any:
+        optimizer = torch.optim.Adam(self.parameters(), lr=3e-3)
+        return [optimizer], [torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.trainer.max_epochs or 1)]
 
     def on_train_epoch_start(self) -> None:
         self.start = time.perf_counter()
@@ -77,9 +79,10 @@ def fit(arguments: Any, train: Any, val: Any) -> tuple[float, list[float]]:
 
 
 def main() -> None:
-    arguments = shared.parse_arguments(__doc__, epochs=24)
+    arguments = shared.parse_arguments(__doc__, epochs=20)
     root = shared.make_data("gray", arguments)
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     torch.set_num_threads(1)
     results = {}
     if arguments.loader != "stoker":

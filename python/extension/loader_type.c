@@ -240,7 +240,8 @@ static PyObject *loader_close(PyObject *object, PyObject *ignored)
 }
 
 static PyMethodDef methods[] = {
-    {"next", loader_next, METH_NOARGS, "(tensors, epoch, position, copied, (epoch, position) of the next), or None at the end of an epoch."},
+    {"next", loader_next, METH_NOARGS,
+     "(tensors, epoch, position, copied, (epoch, position) of the next), or None at the end of an epoch."},
     {"seek", loader_seek, METH_VARARGS, "Continues at a state, given as text."},
     {"close", loader_close, METH_NOARGS, "Ends the loader, now or when its last batch is gone."},
     {"tell", stk__loader_tell_text, METH_NOARGS, "The state as text."},

@@ -18,6 +18,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = TREE / "examples" / "python"
 PACKAGES = {"segmentation": "torch pillow", "lightning_classification": "torch pillow lightning", "replace_kornia": "torch kornia",
             "replace_albumentations": "torch opencv-python-headless albumentations", "monitor_cell": ""}
+WHEEL = "build/wheels/stoker-*.whl"
 
 # Runs the script argv[2] where modules of the list argv[1] are not installed.
 WITHOUT = """
@@ -81,8 +82,8 @@ class Examples(unittest.TestCase):
     def test_missing_packages_are_named(self):
         self.assertEqual({path.stem for path in EXAMPLES.glob("*.py")}, {*PACKAGES, "shared"})
         for script, packages in PACKAGES.items():
-            for missing in packages.split():
-                module = {"pillow": "PIL", "opencv-python-headless": "cv2"}.get(missing, missing)
+            for missing in [*packages.split(), WHEEL]:
+                module = {"pillow": "PIL", "opencv-python-headless": "cv2", WHEEL: "stoker"}.get(missing, missing)
                 done = subprocess.run([sys.executable, "-c", WITHOUT, module, EXAMPLES / f"{script}.py"], capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stderr), (1, f"{script}.py: packages are missing: pip install {missing}\n"))
 
