@@ -111,5 +111,5 @@ def new_classifier(classes: int = 10) -> Any:
     sizes = (1, 16, 32, 64, 64)
     layers: list[Any] = []
     for inputs, outputs in zip(sizes, sizes[1:]):
-        layers += [nn.Conv2d(inputs, outputs, 3, 2, 1, bias=False), nn.GroupNorm(8, outputs), nn.ReLU()]
+        layers += [nn.Conv2d(inputs, outputs, 3, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(sizes[-1], classes))

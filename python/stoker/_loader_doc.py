@@ -19,8 +19,8 @@ It also has ids, weights, epoch and position: help(stoker.Batch). len(loader) co
 memory: a batch that is kept holds its slot until the last of its arrays is gone. The stream of batches depends on data set,
 seed and batch size only, never on the number of workers.
 
-augment: a preset (none, minimal, standard, strong) or a dict such as {"preset": "minimal", "hue": 0.1}; help(stoker.Augment) lists its keys,
-    after threads. Of the training part only
+augment: a preset (none, minimal, standard, strong) or a dict such as {"preset": "minimal", "hue": 0.1}; its keys are the
+    keywords that help(stoker.Augment) lists after threads. Other parts than train are not augmented
 device: where batches end: None or "cpu", or "cuda", "cuda:1"; PyTorch's current stream waits for them
 
 root: path of the data set: a folder, a list of images (.csv, .jsonl), a time series (.csv, .npy), WebDataset
