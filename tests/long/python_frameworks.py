@@ -166,6 +166,15 @@ class Accelerate(Case):
             rest = self.train(accelerate.Accelerator(cpu=True), open_loader(num_workers=step % 3), EPOCHS)
             self.assertEqual(whole[:step] + rest, whole)
 
+    def test_accumulated_gradients_are_used_in_the_next_epoch(self):
+        accelerator, loader, synced = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=4), open_loader(), []
+        model = accelerator.prepare(torch.nn.Linear(256, 10))
+        for _ in range(2):
+            for _batch in loader:
+                with accelerator.accumulate(model):
+                    synced.append(accelerator.sync_gradients)
+        self.assertEqual([step for step, now in enumerate(synced, 1) if now], [4, 8, 12, 16, 20])  # an epoch ends after 11
+
     def test_moved_to_a_device(self):
         batch = next(iter(open_loader()))
         moved = accelerate.utils.send_to_device(batch, torch.device("meta"))
@@ -236,13 +245,14 @@ def accelerate_process(folder):
     return seen
 
 
+PROCESSES = {"lightning": lightning_process, "accelerate": accelerate_process}
+
 if __name__ == "__main__":
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module="lightning|torch")
     torch.set_num_threads(1)
-    if len(sys.argv) > 2:
-        process = {"lightning": lightning_process, "accelerate": accelerate_process}[sys.argv[1]]
-        seen = process(*sys.argv[2:])
+    if sys.argv[1:] and sys.argv[1] in PROCESSES:
+        seen = PROCESSES[sys.argv[1]](*sys.argv[2:])
         pathlib.Path(sys.argv[2], f"seen-{os.environ['RANK']}.json").write_text(json.dumps(seen))
     else:
         unittest.main()
