@@ -172,7 +172,9 @@ static PyObject *hand_out(stk__loader_object *self, stk__shared_loader *shared, 
 {
     bool copied;
     stk__loan *loan;
+    stk_loader_state after;
     const unsigned long long epoch = batch->epoch, position = batch->position;
+    stk_loader_tell(shared->loader, &after);
     Py_BEGIN_ALLOW_THREADS; /* a copy may take a while */
     loan = lend(shared, batch, &copied);
     Py_END_ALLOW_THREADS;
@@ -181,7 +183,8 @@ static PyObject *hand_out(stk__loader_object *self, stk__shared_loader *shared, 
         warn_of_resizing(self, shared->loader) ? stk__wrap_loan(self->tensor_type, loan) : NULL;
     stk__loan_release(loan);
     if (!tensors) return NULL;
-    return Py_BuildValue("(NKKN)", tensors, epoch, position, PyBool_FromLong(copied));
+    return Py_BuildValue("(NKKN(KK))", tensors, epoch, position, PyBool_FromLong(copied),
+                         (unsigned long long)after.epoch, (unsigned long long)after.position);
 }
 
 /* None at the end of an epoch; NULL: an exception. */
@@ -237,7 +240,8 @@ static PyObject *loader_close(PyObject *object, PyObject *ignored)
 }
 
 static PyMethodDef methods[] = {
-    {"next", loader_next, METH_NOARGS, "(tensors, epoch, position, copied), or None at the end of an epoch."},
+    {"next", loader_next, METH_NOARGS,
+     "(tensors, epoch, position, copied, (epoch, position) of the next), or None at the end of an epoch."},
     {"seek", loader_seek, METH_VARARGS, "Continues at a state, given as text."},
     {"close", loader_close, METH_NOARGS, "Ends the loader, now or when its last batch is gone."},
     {"tell", stk__loader_tell_text, METH_NOARGS, "The state as text."},

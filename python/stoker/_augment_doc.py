@@ -88,9 +88,9 @@ erase_prob: probability of random erasing of a box [0 to 1]
 erase_scale: random erasing: area of the box, a number, or a range to draw it from [default [0.02, 0.33];
     0.0001 to 1 of the area]
 erase_ratio: random erasing: aspect ratio of the box [default [0.3, 3.3]; 0.01 to 100 height / width]
-mixup_alpha: mixup of pairs of samples: the share is drawn from Beta(alpha, alpha) [0 to 1000]
+mixup_alpha: mixup of pairs of samples: the share is drawn from Beta(alpha, alpha) [0 to 1,000]
 mixup_prob: probability of mixup for a pair; unset = 1, or with cutmix: half of what is left [0 to 1]
 cutmix_alpha: cutmix: paste boxes between pairs of samples, their area drawn from Beta(alpha, alpha) [0 to
-    1000]
+    1,000]
 cutmix_prob: probability of cutmix for a pair; unset = 1, or with mixup: half of what is left [0 to 1]
 """

@@ -12,6 +12,14 @@ _IMAGES, _MASKS, _LABELS, _POINTS, _WINDOWS, _MASKS2, _LABELS2, _LAMBDA, _IDS, _
 
 _OWN_KEYWORDS = ("root", "augment", "device")
 
+# What a DataLoader has and a Loader has not, and what to use for it.
+_OF_DATALOADER = {
+    "dataset": "it is used as it is, not wrapped, and load_state_dict skips batches; the number of samples is loader.info['sample_count']",
+    "sampler": "it has an order of its own, by the keywords shuffle, order and seed, and set_epoch",
+    "batch_sampler": "it has an order of its own, by the keywords shuffle, order and seed, and set_epoch",
+    "collate_fn": "batches are arrays already; change them in the loop",
+}
+
 
 class Batch(tuple):
     """What a loop gets: (images, masks), (images, labels), (images, points), (windows, values) …, in this order,
@@ -24,6 +32,7 @@ class Batch(tuple):
     """
 
     _tensors = epoch = position = None
+    _after = None  # (epoch, position) of the batch after it
 
     def _extra(self, index):
         if self._tensors is None:
@@ -41,17 +50,37 @@ class Batch(tuple):
     def weights(self):
         return self._extra(_WEIGHTS)
 
+    def to(self, device, non_blocking=False):
+        """The batch on another device, with its ids (which stay in host memory), weights, epoch and position; itself if it
+        is there. Lightning and accelerate move batches with it."""
+        parts = _move(self, device, non_blocking)
+        if parts is self:
+            return self
+        if self._tensors is None:
+            return Batch(parts)
+        return _remade(parts, self.ids, _move(self.weights, device, non_blocking), self.epoch, self.position, self._after)
+
     def __reduce__(self):
         if self._tensors is None:
             return Batch, (tuple(self),)
-        return _pickled, (tuple(self), self.ids, self.weights, self.epoch, self.position)
+        return _remade, (tuple(self), self.ids, self.weights, self.epoch, self.position, self._after)
 
 
-def _pickled(parts, ids, weights, epoch, position):
-    """A batch in another process: all it has is copies."""
+def _move(part, device, non_blocking):
+    """A tensor, or a tuple of parts, on another device; the same object if it is there."""
+    if isinstance(part, tuple):
+        parts = tuple(_move(one, device, non_blocking) for one in part)
+        return part if all(new is old for new, old in zip(parts, part)) else parts
+    if not hasattr(part, "to"):
+        raise UnsupportedError("arrays of NumPy cannot be moved to a device", hint="import torch before iterating")
+    return part.to(device, non_blocking=non_blocking)
+
+
+def _remade(parts, ids, weights, epoch, position, after):
+    """A batch on another device or in another process: nothing of it lies in a slot."""
     batch = Batch(parts)
     batch._tensors = {_IDS: ids, _WEIGHTS: weights}
-    batch.epoch, batch.position = epoch, position
+    batch.epoch, batch.position, batch._after = epoch, position, after
     return batch
 
 
@@ -110,6 +139,17 @@ class Loader:
                                    augment_text(augment), _device_text(device), num_workers is None)
         info = self._raw.describe()
         self._length, self._has_images, self._on_gpu = info["batches_per_epoch"], info["height"] > 0, info["resident"]
+        self._warn_of_empty_batches(info, int(dict([*pairs, *self._implied]).get(b"ranks", b"1")))
+
+    @staticmethod
+    def _warn_of_empty_batches(info, ranks):
+        """A mean over an empty batch is NaN, and its gradients would reach all ranks."""
+        steps, left = divmod(info["sample_count"], info["batch_size"] * ranks)
+        if 0 < left < ranks and steps < info["batches_per_epoch"]:
+            import warnings
+
+            warnings.warn(f"the last batch of an epoch is empty on {ranks - left} of {ranks} ranks ({left} samples are left); "
+                          "drop_last=True leaves it out", stacklevel=3)
 
     def _fill_in(self, pairs):
         """What is PyTorch's default and not the library's: [n c h w] float32, masks int64; and the rank."""
@@ -148,16 +188,19 @@ class Loader:
         elif self._end_is_due:
             self._raw.next()  # all batches were taken, the end of their epoch was not
             self._end_is_due = False
-        self._resumed = self._epoch = None
+        if wanted != at:
+            self._resumed = None
+        self._epoch = None
         self._iterator = _Iterator(self)
         return self._iterator
 
     def _next(self):
         taken = self._raw.next()
         self._end_is_due = taken is not None
+        self._resumed = None
         return None if taken is None else self._dress(*taken)
 
-    def _dress(self, tensors, epoch, position, copied):
+    def _dress(self, tensors, epoch, position, copied, after):
         self._copies += copied
         torch = torch_now()
         take = to_numpy if torch is None else to_torch
@@ -166,7 +209,7 @@ class Loader:
         batch = Batch(self._parts(tensors, take))
         if self._on_gpu and copied:  # nothing may hold the slot
             tensors = [None if index < _IDS else take(tensor) for index, tensor in enumerate(tensors)]
-        batch._tensors, batch.epoch, batch.position = tensors, epoch, position
+        batch._tensors, batch.epoch, batch.position, batch._after = tensors, epoch, position, after
         return batch
 
     def _parts(self, tensors, take):
@@ -208,12 +251,18 @@ class Loader:
             raise ValueError(f"epoch is a number from 0 on, not {epoch!r}")
         self._epoch = epoch.__index__()
 
-    def state_dict(self):
+    def state_dict(self, after=None):
         """Where the next batch begins, as a dict for JSON or torch.save. It counts batches that were delivered,
-        not those that were read ahead."""
+        not those that were read ahead. after: a batch of this loader, for a program that takes batches before it
+        uses them: where the batch after this one begins."""
         import json
 
-        return json.loads(self._raw.tell())
+        state = json.loads(self._raw.tell())
+        if after is not None:
+            if getattr(after, "_after", None) is None:
+                raise ArgumentError("after is not a batch of a stoker.Loader", hint="give the batch as it came, not a part of it")
+            state["epoch"], state["position"] = after._after
+        return state
 
     def load_state_dict(self, state_dict):
         """Moves to a state, also of a loader with another number of workers or ranks; the next iteration
@@ -275,6 +324,10 @@ class Loader:
     def num_workers(self):
         """Threads that load."""
         return self.info["num_workers"]
+
+    def __getattr__(self, name):
+        hint = _OF_DATALOADER.get(name)
+        raise AttributeError(f"a stoker.Loader has no '{name}'" + (f": {hint}" if hint else ""), name=name, obj=self)
 
     def __repr__(self):
         return f"<stoker.Loader {self._root!r}: {self._length} batches>"

@@ -175,7 +175,7 @@ def _all_names():
     return _all
 
 
-_all = []
+_all: list = []
 
 
 def keyword_of(key):

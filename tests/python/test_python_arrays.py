@@ -123,6 +123,31 @@ class Lifetimes(python_case.Case):
         for batch in kept:
             self.expect(batch, *batch)
 
+    def test_dlpack_after_close(self):
+        """A capsule, and an array made of one, keep the slot when the loader is closed and gone."""
+        class Capsule:
+            def __init__(self, tensor):
+                self.device, self.capsule = tensor.__dlpack_device__(), tensor.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self.device
+
+            def __dlpack__(self, **ignored):
+                return self.capsule
+
+        loader = self.open(dtype="uint8", axes="nhwc", shuffle=False)
+        batch = next(iter(loader))
+        array, capsules = numpy.from_dlpack(batch._tensors[0]), [Capsule(batch._tensors[0]) for _ in range(2)]
+        del batch
+        loader.close()
+        del loader
+        gc.collect()
+        later = numpy.from_dlpack(capsules[0])
+        del capsules  # one of them was never taken
+        for number in range(4):
+            numpy.testing.assert_array_equal(array[number], expected_image(number))
+            numpy.testing.assert_array_equal(later[number], expected_image(number))
+
     def test_kept_beside_an_epoch(self):
         loader = self.open(num_workers=3, prefetch_factor=2)
         kept = []

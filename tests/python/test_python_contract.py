@@ -4,7 +4,10 @@
 again, set_epoch, resume."""
 import itertools
 import json
+import pathlib
+import pickle
 import unittest
+import warnings
 
 import python_case
 from python_case import COUNT, flat, ids_of
@@ -125,6 +128,18 @@ class Contract(python_case.Case):
         self.assertEqual([number for pair in zip(*parts) for ids in pair for number in ids], whole)
         self.assertEqual(len(self.open(rank=0, ranks=2)), 3)
 
+    def test_ranks_without_samples(self):
+        for ranks, batch_size, empty in ((3, 7, 2), (2, 7, 0), (4, 5, 2), (2, 11, 0)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                counts = [len(list(self.open(rank=rank, ranks=ranks, batch_size=batch_size))[-1].ids) for rank in range(ranks)]
+                self.open(rank=0, ranks=ranks, batch_size=batch_size, drop_last=True)
+            self.assertEqual(counts.count(0), empty)
+            self.assertEqual(len(caught), ranks if empty else 0)
+            for warning in caught:
+                self.assertRegex(str(warning.message), f"is empty on {empty} of {ranks} ranks .*drop_last=True")
+                self.assertEqual(pathlib.Path(warning.filename).name, "python_case.py")  # where the loader was opened
+
     def test_rank_of_the_environment(self):
         script = "import stoker, sys; loader = stoker.Loader(sys.argv[1], batch_size=4, shuffle=False); print([b.ids.tolist() for b in loader])"
         out = self.run_python(script, self.data(), env={**python_case.environment(), "RANK": "1", "WORLD_SIZE": "2"})
@@ -173,6 +188,50 @@ class Resume(python_case.Case):
             other.set_epoch(epoch)
             stream += self.stream(other, 1)
         self.assertEqual(stream, whole[2:])
+
+    def test_iter_without_next_stays_at_a_resumed_place(self):
+        loader = self.open(seed=3)
+        list(itertools.islice(loader, 2))
+        other = self.open(seed=3)
+        other.load_state_dict(loader.state_dict())
+        for _ in range(3):  # frameworks make iterators that they do not use
+            iter(other)
+        self.assertEqual(self.stream(other, 1), self.stream(self.open(seed=3), 1)[2:])
+        self.assertEqual({batch.epoch for batch in other}, {1})
+
+    def test_a_program_that_fetches_ahead(self):
+        """Takes `ahead` batches before it uses one, as prefetchers of frameworks do; a checkpoint after each that was used."""
+        def fetch_ahead(loader, ahead):
+            waiting = []
+            for batch in loader:
+                waiting.append(batch)
+                if len(waiting) > ahead:
+                    yield waiting.pop(0)
+            yield from waiting
+
+        whole = self.stream(self.open(seed=3), 2)
+        for ahead in (1, 2, 9):
+            for rank, ranks in ((0, 1), (1, 2)):
+                loader, used = self.open(seed=3, rank=rank, ranks=ranks, batch_size=4 // ranks), []
+                for batch in (batch for _ in range(2) for batch in fetch_ahead(loader, ahead)):
+                    used.append((batch.epoch, batch.ids.tolist()))
+                    state = json.loads(json.dumps(loader.state_dict(after=pickle.loads(pickle.dumps(batch)))))
+                    for workers in (0, 2):
+                        other = self.open(seed=3, rank=rank, ranks=ranks, batch_size=4 // ranks, num_workers=workers)
+                        other.load_state_dict(state)
+                        rest = self.stream(other, 2 - state["epoch"])
+                        if ranks == 1:
+                            self.assertEqual(used + rest, whole)
+                        else:
+                            self.assertEqual(len(used) + len(rest), len(whole))
+                            self.assertTrue(all(set(mine[1]) < set(all_ranks[1]) for mine, all_ranks in zip(used + rest, whole)))
+        behind = self.open(seed=3)
+        batches = fetch_ahead(behind, 1)
+        first = next(batches)
+        self.assertEqual((behind.state_dict()["position"], behind.state_dict(after=first)["position"]), (8, 4))  # the default: delivered
+        for wrong in (first[0], tuple(first), stoker.Batch(first), 3):
+            with self.assertRaisesRegex(stoker.ArgumentError, "after is not a batch"):
+                behind.state_dict(after=wrong)
 
     def test_moving_ends_iterators(self):
         loader = self.open()

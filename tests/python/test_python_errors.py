@@ -176,6 +176,15 @@ class Life(python_case.Case):
         self.assertEqual(len(loader), 6)
         loader.close()
 
+    def test_what_a_dataloader_has(self):
+        loader = self.open()
+        for name, said in (("dataset", "used as it is.*sample_count"), ("sampler", "shuffle, order and seed"), ("batch_sampler", "set_epoch"),
+                           ("collate_fn", "in the loop"), ("nothing", "a stoker.Loader has no 'nothing'$")):
+            with self.assertRaisesRegex(AttributeError, said):
+                getattr(loader, name)
+        with self.assertRaisesRegex(stoker.UnsupportedError, "arrays of NumPy cannot be moved"):
+            next(iter(loader)).to("cpu")
+
     def test_wrong_ids(self):
         loader = self.open()
         self.assertEqual(loader.sample(3)[0], "003")

@@ -39,9 +39,11 @@ class Import(python_case.Case):
 
     def test_help_reads_like_documentation(self):
         text = self.run_python("import stoker; help(stoker.Loader)")
-        for part in ("class Loader", "batch_size: batch size: samples in a batch, per rank [default 32", "for images, masks in loader",
-                     "state_dict(self)", "counts batches that were delivered", "on_bad_sample:"):
+        for part in ("class Loader", "batch_size: samples in a batch, per rank [default 32; 1 to 65,536]", "for images, masks in loader",
+                     "state_dict(self, after=None)", "counts batches that were delivered", "on_bad_sample:", "image_size: ", "(height, width)"):
             self.assertIn(part, text)
+        for word in (r"\bdata\.[a-z]", r"e\+\d\d", r"\b(\w+): \1: "):  # names as in settings files, numbers nobody reads, a name said twice
+            self.assertNotRegex(text, word)
 
     def test_version(self):
         import stoker

@@ -121,6 +121,22 @@ class Host(Case):
         before = load(50)
         self.assertLess(load(200) - before, 2 << 20)
 
+    def test_moved_as_frameworks_do(self):
+        kept = next(iter(self.open()))
+        self.assertIs(kept.to("cpu"), kept)
+        mixed = next(iter(self.open(augment={"mixup_prob": 1, "mixup_alpha": 0.4}, val_split=0)))
+        self.assertIs(mixed.to(torch.device("cpu"), non_blocking=True), mixed)
+        for batch in (kept, mixed):
+            moved = batch.to("meta")
+            self.assertEqual((type(moved), moved[0].device.type, moved.weights.device.type), (stoker.Batch, "meta", "meta"))
+            targets = moved[1] if batch is mixed else moved[1:]
+            self.assertEqual([target.device.type for target in targets], ["meta"] * len(targets))
+            self.assertTrue(torch.equal(moved.ids, batch.ids))
+            self.assertEqual((moved.epoch, moved.position), (batch.epoch, batch.position))
+        plain = stoker.Batch(kept).to("meta")
+        self.assertEqual((type(plain), plain[0].device.type), (stoker.Batch, "meta"))
+        self.assertRaises(stoker.ArgumentError, lambda: plain.ids)
+
     def test_state_in_a_checkpoint(self):
         loader = self.open(seed=1)
         list(itertools.islice(loader, 2))
