@@ -34,7 +34,7 @@ class Everything(Case):
 
     def test_steps(self):
         steps = self.records["steps"]
-        self.assertEqual([step["batches"] for step in steps], [1] * 100 + [3] * 4 + [1] * (3 + 5 + 4 + 4) + [0] * (3 + 1))
+        self.assertEqual([step["batches"] for step in steps], [1] * 100 + [3] * 4 + [1] * (3 + 5 + 4 + 4) + [0] * (6 + 3 + 1))
         self.assertEqual(self.records["steps_total"], len(steps))
         self.assertEqual(steps[0]["samples"], 4)
         for step in steps:
@@ -86,13 +86,14 @@ class Everything(Case):
         accumulated = self.row(rows, site=line_of("optimizer = torch.optim.SGD(model.parameters(), lr=0.01)"))
         self.assertEqual((accumulated["steps"], accumulated["zero_grads_kept"]), (4, 4))
         self.assertEqual([self.row(rows, name=name)["steps"] for name in ("LBFGS", "RMSprop")], [3, 5])
+        self.assertEqual([self.row(rows, name=name)["steps"] for name in ("Adagrad", "Adamax")], [3, 3])
 
     def test_settings(self):
         found = self.records["torch"]
         self.assertEqual((found["device"], found["convolutions"], found["channels_last_model"], found["channels_last_input"]), ("cpu", True, False, False))
         self.assertEqual((found["fixed_shapes"], found["deterministic"], found["anomaly_detection"]), (True, False, False))
         self.assertEqual((found["autocasts"], found["autocasts_off"], found["autocast_dtype"]), (8, 4, "bfloat16"))
-        self.assertAlmostEqual(found["autocast_share"] * (100 + 12 + 9 + 10 + 8 + 3), 4, delta=1.5)
+        self.assertAlmostEqual(found["autocast_share"] * (100 + 12 + 9 + 10 + 6 + 8 + 3), 4, delta=1.5)
         self.assertEqual((found["compiles"], found["saves"], found["evaluations"]), (3, found["saves"], 2))
         self.assertGreater(found["graph_breaks"], 0)
 

@@ -141,6 +141,18 @@ def compiled():
     show("compiled", model, torch.Tensor.item is torch._C.TensorBase.item)
 
 
+def one_after_another():
+    """Most of these optimizers lie where the one before them lay."""
+    model = new_model()
+    for number in range(3):
+        for kind in torch.optim.Adagrad, torch.optim.Adamax:
+            optimizer = kind(model.parameters(), lr=0.001)
+            model(torch.ones(1, 3, 8, 8)).sum().backward()
+            optimizer.step()
+            del optimizer
+    show("one_after_another", model)
+
+
 class Broken(Pictures):
     def __getitem__(self, number):
         return {}["missing"]
@@ -155,6 +167,7 @@ def main():
     evaluation()
     workers("fork")
     workers("spawn")
+    one_after_another()
     compiled()
     others.run()
     float(torch.ones(1, requires_grad=True))  # PyTorch warns and names this line

@@ -14,7 +14,7 @@ now = record.now
 _get_ident = threading.get_ident
 _torch = None
 _is_compiling = None
-_places = {}  # id of an optimizer: (its place, weak reference, row or None)
+_places = {}  # id of an optimizer: [its place, weak reference, row or None, key of the row]
 _open_steps = []
 _autocasts = 0  # entered since the last backward
 _print_rows = {}
@@ -23,7 +23,7 @@ _autocast_callers = {}
 
 def optimizer_made(optimizer, frame):
     key = id(optimizer)
-    _places[key] = [wrap.place_of(wrap.user_frame(frame)), weakref.ref(optimizer, lambda _: optimizer_gone(key)), None]
+    _places[key] = [wrap.place_of(wrap.user_frame(frame)), weakref.ref(optimizer, lambda _: optimizer_gone(key)), None, None]
 
 
 def optimizer_gone(key):
@@ -38,9 +38,18 @@ def row_of(optimizer):
         optimizer_made(optimizer, None)
         known = _places[id(optimizer)]
     if known[2] is None:
-        known[2] = record.optimizers.row(id(optimizer), lambda: about(optimizer, known[0]))
+        known[3] = free_key(type(optimizer).__name__, known[0])
+        known[2] = record.optimizers.row(known[3], lambda: about(optimizer, known[0]))
         settings.see_optimizer(_torch, optimizer, known[2])
     return known[2]
+
+
+def free_key(name, place):
+    """One for each optimizer that lives; those made at one place after each other share it. An id may come again at another place."""
+    taken, number = {known[3] for known in _places.values()}, 0
+    while (name, place, number) in taken:
+        number += 1
+    return name, place, number
 
 
 def about(optimizer, place):
