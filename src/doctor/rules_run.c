@@ -94,8 +94,8 @@ static stk__tristate run_data_wait(const stk__doctor_facts *facts, stk__doctor_f
         stk__split_part part;
         const char *what, *advice;
     } parts[] = {
-        {STK_SPLIT_READ, "reading", "data.cache=ram if it fits, or `stoker pack` for many small files"},
-        {STK_SPLIT_DECODE, "decoding", "data.cache=ram, or `stoker pack` with smaller images"},
+        {STK_SPLIT_READ, "reading", "data.cache=auto, or `stoker pack` for many small files"},
+        {STK_SPLIT_DECODE, "decoding", "data.cache=auto, or `stoker pack`, above all for progressive JPEGs"},
         {STK_SPLIT_TRANSFORM, "augmentation", "augment.device=auto on a GPU, or more data.num_workers"}};
     const stk__stall_split *split = &facts->split;
     int largest = 0;

@@ -50,6 +50,9 @@ static void each_rule(void **state)
     assert_int_equal(diagnosis.worst, STK_DOCTOR_CRIT);
     assert_true(fabs(diagnosis.findings[0].gain - (1 / 0.6 - 1)) < 1e-9);
     assert_non_null(strstr(diagnosis.findings[0].evidence, "decoding"));
+    assert_non_null(strstr(diagnosis.findings[0].advice, "data.cache=auto")); /* a value that there is */
+    check(RUN(ROW("read", "0.3") "," ROW("forward", "0.7"), ""), "data_wait");
+    assert_non_null(strstr(diagnosis.findings[0].advice, "data.cache=auto"));
     check(RUN(ROW("eval", "0.25") "," ROW("forward", "0.75"), ""), "evaluation");
     check(RUN(ROW("checkpoint", "0.1") "," ROW("forward", "0.9"), ""), "checkpoint");
     check(RUN(ROW("sync", "0.2") "," ROW("forward", "0.8"), ""), "sync");
