@@ -15,7 +15,7 @@
 static const char *const names[] = {"jpg", "jpeg", "png", "npy"};
 enum { NAME_COUNT = sizeof names / sizeof names[0], NAME_BITS = 2 };
 _Static_assert(NAME_COUNT <= 1 << NAME_BITS, "more bits are needed for the number");
-_Static_assert(NAME_COUNT <= STK_FORMATS_MOST, "a data set may have files of each (source.h)");
+_Static_assert((int)NAME_COUNT <= (int)STK_FORMATS_MOST, "a data set may have files of each (source.h)");
 /* Codes are in the indexes of shards, with two bits for the prefix of a mask above them: a fifth extension
  * needs a new layout there and a new magic (shards/shard_index.c). */
 _Static_assert(NAME_BITS + STK_EXTENSION_BYTES - 1 <= STK_SHARD_PREFIX_SHIFT, "codes reach into the prefix");
