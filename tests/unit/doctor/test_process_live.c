@@ -85,6 +85,19 @@ static void expect_wants_cpu(const stk__process_evidence *p)
     if (!isnan(p->run_delay_share)) within(p->main_thread_share + p->run_delay_share, 0.3, 1.3);
 }
 
+/* In a chroot the root is no mount, and what files lie on stays unknown. */
+static bool root_is_mounted(void)
+{
+    char line[4096], point[256];
+    bool found = false;
+    FILE *mounts = fopen("/proc/self/mountinfo", "r");
+    assert_non_null(mounts);
+    while (!found && fgets(line, sizeof line, mounts))
+        found = sscanf(line, "%*s %*s %*s %*s %255s", point) == 1 && strcmp(point, "/") == 0;
+    fclose(mounts);
+    return found;
+}
+
 static void forked_and_spawned_children(void **state)
 {
     (void)state;
@@ -116,7 +129,7 @@ static void forked_and_spawned_children(void **state)
     if (!isnan(sleeping->read_all_bytes_per_s)) within(sleeping->read_all_bytes_per_s, 0, 1e5);
     assert_non_null(strstr(burning->name, "live_command.py processes"));
     assert_true(evidence.machine.cpus > 0 && evidence.machine.memory_used_share > 0);
-    assert_true(evidence.machine.storage[0]); /* of the file that is read */
+    if (root_is_mounted()) assert_true(evidence.machine.storage[0]); /* of the file that is read */
 }
 
 static void workers_of_pytorch(void **state)
