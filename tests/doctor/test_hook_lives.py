@@ -70,7 +70,7 @@ class WithTorch(Case):
         self.assertEqual(self.scaled.records["steps_total"], 1 + 7)
         self.assertEqual((torch["tf32_matmul"], torch["out_of_memory"]), (True, 1))
         self.assertTrue(self.scaled.err.endswith("OutOfMemoryError: as PyTorch says it\n"))
-        self.assertNotIn("stoker", self.scaled.err)
+        self.assertNotIn("stoker_hook", self.scaled.err)
 
     def test_prediction(self):
         records = self.predicted.records
